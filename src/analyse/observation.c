@@ -41,6 +41,7 @@ static void observer_done(struct observer *o)
 	vec_done(&o->has_thread);
 	vec_done(&o->now.intervals);
 	vec_done(&o->now.runs);
+	vec_done(&o->now.traits);
 }
 
 static void find_hosts(struct observer *o)
@@ -195,6 +196,7 @@ static void report_span(struct observer *o, size_t index)
 	now->queueing = span->read > start ? (span->read < end ? span->read : end) - start : 0;
 	now->is_lost = lost_of_span(o->spans->model, span).losses > 0;
 	own_states_find(&o->own, o->has_thread.items[index], now);
+	span_traits_find(o->spans, node->span, &o->own.footprint, &now->traits);
 	o->fn(o->arg, now);
 }
 
@@ -243,4 +245,60 @@ void observations_find(const struct span_set *spans, observation_fn *fn, void *a
 		report_trace(&o);
 	}
 	*ret = counts;
+}
+
+struct observer *observer_new(const struct span_set *spans)
+{
+	struct observer *o = must_alloc(sizeof(*o));
+
+	o->spans = o->own.spans = spans;
+	find_hosts(o);
+	return o;
+}
+
+void observer_free(struct observer *o)
+{
+	if (!o)
+		return;
+	observer_done(o);
+	free(o);
+}
+
+static bool has_at_most(const struct span_set *spans, span_id top, size_t count)
+{
+	for (span_id at = top; at.i; at = span_set_next(spans, top, at))
+		if (!count--)
+			return false;
+	return true;
+}
+
+/* The workflow of a tree; false if the tree cannot be observed. */
+static bool find_tree(struct observer *o, span_id top, size_t spans_max)
+{
+	if (!has_at_most(o->spans, top, spans_max) || is_background(span_set_at(o->spans, top)))
+		return false;
+	workflow_find(&o->flow, o->spans, top);
+	return !trace_is_cut(o);
+}
+
+bool observer_tree(struct observer *o, span_id top, size_t spans_max, observation_fn *fn, void *arg)
+{
+	if (!find_tree(o, top, spans_max))
+		return false;
+	o->fn = fn;
+	o->arg = arg;
+	report_trace(o);
+	return true;
+}
+
+bool observer_span(struct observer *o, span_id top, size_t spans_max, observation_fn *fn, void *arg)
+{
+	if (!find_tree(o, top, spans_max))
+		return false;
+	o->fn = fn;
+	o->arg = arg;
+	find_threads(o);
+	report_span(o, 0);
+	own_states_forget_trace(&o->own);
+	return true;
 }

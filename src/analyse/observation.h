@@ -36,6 +36,7 @@
 #ifndef SONDE_ANALYSE_OBSERVATION_H
 #define SONDE_ANALYSE_OBSERVATION_H
 
+#include "analyse/span_traits.h"
 #include "base/vec.h"
 #include "model/span_set.h"
 
@@ -76,6 +77,7 @@ struct observation {
 	bool is_lost; /* records were lost meanwhile */
 	VEC(struct own_interval) intervals;
 	VEC(struct state_run) runs;
+	span_trait_list traits;
 };
 
 /* Traces, and those without observations by reason. */
@@ -97,5 +99,25 @@ typedef void observation_fn(void *arg, const struct observation *observation);
  */
 void observations_find(const struct span_set *spans, observation_fn *fn, void *arg,
 		       struct observation_counts *ret);
+
+/*
+ * observer - the same for chosen trees, such as those of requests that have just ended.  A new
+ * observer reads the threads of the model once, and nothing else.  It ends with the span set.
+ *
+ * The span at the top counts as the root, so its type is its subtree, even if it has a parent.
+ */
+struct observer;
+struct observer *observer_new(const struct span_set *spans); /* borrowed */
+void observer_free(struct observer *observer);
+DEFINE_FREEP(observer)
+
+/*
+ * Report all spans of a tree, or only the one at its top.  Both return false, and report nothing,
+ * if the tree has more than `spans_max` spans, or is cut or unfinished.
+ */
+bool observer_tree(struct observer *observer, span_id top, size_t spans_max, observation_fn *fn,
+		   void *arg);
+bool observer_span(struct observer *observer, span_id top, size_t spans_max, observation_fn *fn,
+		   void *arg);
 
 #endif

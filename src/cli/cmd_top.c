@@ -11,12 +11,14 @@
 #include "cli/terminal.h"
 #include "cli/top_source.h"
 #include "cli/top_ui.h"
+#include "cli/usual.h"
 #include "record/privilege.h"
 #include "report/top_json.h"
 #include "top/top.h"
 
 struct top_opts {
 	struct top_scope scope;
+	const char *baseline;
 	nsec_t delay;
 	unsigned long count;
 	bool json;
@@ -33,6 +35,8 @@ static const struct opt top_opts[] = {
 	{ OPT_STRING, 0, "cgroup", "PATH", "only a control group and its descendants",
 	  FIELD(scope.cgroup) },
 	{ OPT_FLAG, 'a', "all", NULL, "all processes (default)", FIELD(scope.all) },
+	{ OPT_STRING, 'b', "baseline", "BASELINE",
+	  "compare with what sonde learn wrote to this file", FIELD(baseline) },
 	{ OPT_TIME, 'd', "delay", "TIME", "time between two screens (default 1s)", FIELD(delay) },
 	{ OPT_COUNT, 'n', "iterations", "N", "print N screens as text, then exit", FIELD(count) },
 	{ OPT_FLAG, 0, "json", NULL, "write a JSON object per screen instead of text",
@@ -124,6 +128,7 @@ static struct words scope_words(const struct top_scope *scope, char **operands)
 
 struct running {
 	const struct top_opts *opts;
+	const struct usual *usual;
 	bool is_replay;
 	struct live *live;
 	struct top *top;
@@ -344,7 +349,10 @@ static int run_screen(struct running *run, struct err *err)
 
 static int run_top(struct running *run, const char *scope, struct err *err)
 {
-	struct top_options options = { .scope = scope, .columns = output_style().columns };
+	struct top_options options = { .scope = scope,
+				       .columns = output_style().columns,
+				       .baseline = run->usual->baseline,
+				       .profiles = &run->usual->profiles };
 	_cleanup_(top_freep) struct top *top = NULL;
 
 	top = run->top = top_new(&options);
@@ -370,12 +378,15 @@ static int top_run(const void *opts, char **operands, struct err *err)
 					.interval = o->delay };
 	_cleanup_(top_keeper_free) struct keeper *keeper = NULL;
 	_cleanup_(live_freep) struct live *live = NULL;
+	_cleanup_(usual_done) struct usual usual = { 0 };
 	int r = check_usage(o, operands, err);
 
 	if (r < 0)
 		return r;
 	if (operands[0] && geteuid() != 0)
 		caps_limit(0, 0); /* a replay needs none */
+	if (o->baseline && (r = usual_load(o->baseline, &usual, err)) < 0)
+		return r;
 
 	bool is_stream = top_source_is_stream(operands);
 
@@ -388,9 +399,9 @@ static int top_run(const void *opts, char **operands, struct err *err)
 	if (r < 0)
 		return r;
 
-	struct running running = { .opts = o,
-				   .is_replay = operands[0] && !is_stream,
-				   .live = live };
+	struct running running = {
+		.opts = o, .usual = &usual, .is_replay = operands[0] && !is_stream, .live = live
+	};
 
 	return run_top(&running, scope_words(&o->scope, operands).s, err);
 }

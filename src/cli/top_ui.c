@@ -72,6 +72,25 @@ static void open_page(struct top_ui *ui, enum top_page page)
 	ui->controls.scroll = ui->controls.shift = 0;
 }
 
+/* What leaves the baseline, and the explanation.  The caller frees it. */
+static char *page_text(const struct top_row *row)
+{
+	char *text = must_strdup(row->deviation_count ? "what leaves the baseline:\n" : "");
+
+	for (size_t i = 0; i <= row->deviation_count; i++) {
+		bool is_last = i == row->deviation_count;
+		char *longer = is_last ? must_printf("%s%s%s", text, i ? "\n" : "",
+						     row->explanation
+							     ?: "No request of this operation was "
+								"analysed yet.\n")
+				       : must_printf("%s  %s\n", text, row->deviations[i].text);
+
+		free(text);
+		text = longer;
+	}
+	return text;
+}
+
 /* Explains the slowest request of the selected operation, or of the first. */
 static void explain(struct top_ui *ui, const struct top_view *view)
 {
@@ -94,8 +113,10 @@ static void explain(struct top_ui *ui, const struct top_view *view)
 
 	select_row(ui, row);
 	set(&ui->title, title);
-	set(&ui->text, row->explanation ? row->explanation
-					: "No request of this operation was analysed yet.\n");
+
+	_cleanup_(freep) char *text = page_text(row);
+
+	set(&ui->text, text);
 	ui->controls.title = ui->title;
 	ui->controls.text = ui->text;
 	open_page(ui, TOP_PAGE_EXPLAIN);

@@ -177,7 +177,7 @@ static void prune(struct baseline *b)
 	b->arena = arena;
 }
 
-bool baseline_end(struct baseline *b, const struct observation_counts *counts)
+enum recording_result baseline_end(struct baseline *b, const struct observation_counts *counts)
 {
 	uint64_t content[2] = { b->now.digest, b->now.spans };
 
@@ -185,8 +185,10 @@ bool baseline_end(struct baseline *b, const struct observation_counts *counts)
 	b->now.traces = counts->traces;
 	b->now.cut = counts->cut;
 	b->now.orphaned = counts->orphaned;
+	if (!b->now.spans)
+		return RECORDING_EMPTY;
 	if (is_known(b, b->now.digest))
-		return false;
+		return RECORDING_KNOWN;
 	*vec_push(&b->recordings) = b->now;
 	for (size_t i = 0; i < b->pending_types.count; i++)
 		count_type(b, &b->pending_types.items[i]);
@@ -201,7 +203,7 @@ bool baseline_end(struct baseline *b, const struct observation_counts *counts)
 	b->pending.count = 0; /* before pruning, which moves all samples */
 	if (b->samples.count > b->pruned + PRUNE_AFTER)
 		prune(b);
-	return true;
+	return RECORDING_LEARNED;
 }
 
 static bool is_type_first(const struct trace_type *a, const struct trace_type *b)

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "diagnose/diagnosis.h"
 
-#include <string.h>
-
 #include "analyse/span_path.h"
 #include "diagnose/findings.h"
 
@@ -81,19 +79,6 @@ static void count_type(struct diagnosis *d, const struct observation *o,
 	d->unknown_types.items[*index - 1].traces++;
 }
 
-static void mark_deviations(struct tested *t, const struct verdict *verdict)
-{
-	for (size_t i = 0; i < verdict->deviations.count; i++) {
-		const struct deviation *of = &verdict->deviations.items[i];
-		uint32_t bit = 1u << of->feature;
-
-		if (of->feature == FEATURE_PATTERN || of->score > 0)
-			t->slower |= bit;
-		else
-			t->faster |= bit;
-	}
-}
-
 static const struct kept_span *keep(struct diagnosis *d, const struct kept_span *span)
 {
 	struct kept_span *kept = arena_new_of(d->arena, struct kept_span);
@@ -147,11 +132,7 @@ void diagnosis_add_observation(void *diagnosis, const struct observation *o)
 			    .duration = o->duration };
 
 	verdict_find(&verdicts, &span, is_type_known(d, o), &d->verdict);
-	t.profile = d->verdict.profile;
-	t.is_flagged = d->verdict.is_flagged;
-	t.is_flagged_plainly = d->verdict.is_flagged_plainly;
-	memcpy(t.times, d->verdict.times, sizeof(t.times));
-	mark_deviations(&t, &d->verdict);
+	tested_set_verdict(&t, &d->verdict);
 	if (t.is_flagged)
 		t.kept = keep(d, &span);
 	*vec_push(&d->tested) = t;

@@ -24,10 +24,18 @@ void kept_span_move(struct kept_span *s, struct arena *arena)
 {
 	s->intervals = copy(arena, s->intervals, s->interval_count * sizeof(s->intervals[0]));
 	s->runs = copy(arena, s->runs, s->run_count * sizeof(s->runs[0]));
+
+	struct span_trait *traits = copy(arena, s->traits, s->trait_count * sizeof(*traits));
+
+	for (uint32_t i = 0; i < s->trait_count; i++) {
+		traits[i].key = copy(arena, traits[i].key, strlen(traits[i].key) + 1);
+		if (traits[i].text)
+			traits[i].text = copy(arena, traits[i].text, strlen(traits[i].text) + 1);
+	}
+	s->traits = traits;
 }
 
-struct kept_span kept_span_of(const struct observation *o, const struct span_set *spans,
-			      struct strtab *strings)
+struct kept_span kept_span_without_names(const struct observation *o)
 {
 	return (struct kept_span){
 		.identity = o->identity,
@@ -36,8 +44,6 @@ struct kept_span kept_span_of(const struct observation *o, const struct span_set
 			  [KEY_OPERATION] = o->name },
 		.type = o->type,
 		.position = o->position,
-		.service = strtab_add(strings, span_set_string(spans, o->service)),
-		.operation = strtab_add(strings, span_set_string(spans, o->operation)),
 		.duration = o->duration,
 		.queueing = o->queueing,
 		.own = o->own,
@@ -49,5 +55,17 @@ struct kept_span kept_span_of(const struct observation *o, const struct span_set
 		.run_count = o->runs.count,
 		.intervals = o->intervals.items,
 		.runs = o->runs.items,
+		.trait_count = o->traits.count,
+		.traits = o->traits.items,
 	};
+}
+
+struct kept_span kept_span_of(const struct observation *o, const struct span_set *spans,
+			      struct strtab *strings)
+{
+	struct kept_span span = kept_span_without_names(o);
+
+	span.service = strtab_add(strings, span_set_string(spans, o->service));
+	span.operation = strtab_add(strings, span_set_string(spans, o->operation));
+	return span;
 }

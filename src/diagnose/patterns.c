@@ -147,7 +147,19 @@ static void add_times(const struct sequence *s, const uint32_t *positions, uint3
 	}
 }
 
-/* Mean and deviation of each state of the expected pattern, in its leftmost appearances. */
+static const char *keep_text(struct arena *arena, char *text)
+{
+	size_t size = strlen(text) + 1;
+	const char *kept = memcpy(arena_alloc(arena, size), text, size);
+
+	free(text);
+	return kept;
+}
+
+/*
+ * Mean and deviation of each state of the expected pattern, in its leftmost appearances, and
+ * which states are repeated there.
+ */
 static void time_states(const struct group *g, uint32_t interval, uint32_t interval_count,
 			struct arena *arena, struct interval_profile *ret)
 {
@@ -156,6 +168,8 @@ static void time_states(const struct group *g, uint32_t interval, uint32_t inter
 	struct state_time *states = arena_alloc(arena, p->length * sizeof(*states) + 1);
 	double sums[MINE_LONGEST] = { 0 }, squares[MINE_LONGEST] = { 0 };
 	uint32_t positions[MINE_LONGEST];
+	_cleanup_(fold_tally_freep) struct fold_tally *tally =
+		fold_tally_new(p->letters, p->length);
 	struct sequence s = { 0 };
 	size_t count = 0;
 
@@ -167,6 +181,7 @@ static void time_states(const struct group *g, uint32_t interval, uint32_t inter
 			       positions))
 			continue;
 		add_times(&s, positions, p->length, sums, squares);
+		fold_tally_add(tally, positions, s.is_folded ? &s.folded : NULL, 1);
 		count++;
 	}
 	for (uint32_t i = 0; i < p->length && count; i++) {
@@ -175,6 +190,7 @@ static void time_states(const struct group *g, uint32_t interval, uint32_t inter
 		states[i] = (struct state_time){ mean, variance > 0 ? sqrt(variance) : 0 };
 	}
 	ret->states = states;
+	ret->expression = keep_text(arena, fold_tally_text(tally));
 	sequence_done(&s);
 }
 

@@ -62,7 +62,7 @@ static uint32_t usual_interval_count(const struct group *g)
 	return counts[best] >= LEAST_OBSERVATIONS ? best : 0;
 }
 
-static struct profile learn_group(const struct group *g, enum key_kind kind, struct arena *arena)
+static struct profile learn_profile(const struct group *g, enum key_kind kind, struct arena *arena)
 {
 	const struct kept_span *first = g->samples[0];
 	const struct learn_options *o = &g->baseline->options;
@@ -88,6 +88,46 @@ static struct profile learn_group(const struct group *g, enum key_kind kind, str
 		patterns_learn(g, i, p.interval_count, arena, &p.intervals[i]);
 	bands_learn(g, &p);
 	return p;
+}
+
+/* Learns a part of a split: the samples with one of its values. */
+static void learn_part(const struct group *g, const struct profile *whole, struct split *split,
+		       uint32_t part, struct arena *arena)
+{
+	_cleanup_(freep) const struct kept_span **samples = must_alloc(g->count * sizeof(*samples));
+	struct group of_part = { g->baseline, samples, 0 };
+	struct profile *profile = arena_new_of(arena, struct profile);
+
+	for (size_t i = 0; i < g->count; i++)
+		if (split_part_of(split, g->samples[i]) == (int)part)
+			samples[of_part.count++] = g->samples[i];
+	*profile = learn_profile(&of_part, whole->kind, arena);
+	profile->observed = of_part.count;
+	profile->part_of = split;
+	profile->part = part;
+	split->parts[part].profile = profile;
+}
+
+static struct profile learn_group(const struct group *g, enum key_kind kind, struct arena *arena)
+{
+	struct profile p = learn_profile(g, kind, arena);
+	struct split found, *split;
+
+	if (g->count < LEAST_OBSERVATIONS || !split_find(g, &p.band, &found))
+		return p;
+	split = arena_new_of(arena, struct split);
+	*split = found;
+	for (uint32_t i = 0; i < split->part_count; i++)
+		learn_part(g, &p, split, i, arena);
+	p.split = split;
+	return p;
+}
+
+const struct profile *profile_part(const struct profile *p, const struct kept_span *span)
+{
+	int part = p->split ? split_part_of(p->split, span) : -1;
+
+	return part >= 0 ? p->split->parts[part].profile : p;
 }
 
 struct keyed_span {

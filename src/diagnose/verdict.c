@@ -55,7 +55,7 @@ static void check_times(struct verdict *verdict, const struct kept_span *sample,
 	}
 }
 
-/* The paper's rule for an interval that contains the expected pattern. */
+/* The paper's rule, without parts of profiles. */
 static bool is_usual_plainly(const struct verdicts *v, const struct profile *profile,
 			     const struct kept_span *sample, uint32_t interval)
 {
@@ -64,12 +64,14 @@ static bool is_usual_plainly(const struct verdicts *v, const struct profile *pro
 	struct mine_gap gap = { o->gap_least, o->gap_most };
 	uint32_t positions[MINE_LONGEST];
 	struct sequence s = { 0 };
-	bool usual = true;
+	bool usual;
 
+	if (!of->pattern_count)
+		return true;
 	sequence_of(sample, interval, of->longest, &s);
-	mine_find(s.letters.items, s.letters.count, of->patterns[0].letters, of->patterns[0].length,
-		  &gap, positions);
-	for (uint32_t i = 0; i < of->patterns[0].length; i++)
+	usual = mine_find(s.letters.items, s.letters.count, of->patterns[0].letters,
+			  of->patterns[0].length, &gap, positions);
+	for (uint32_t i = 0; usual && i < of->patterns[0].length; i++)
 		usual &= fabs(s.times.items[positions[i]] - of->states[i].mean) <=
 			 o->sigma * of->states[i].deviation;
 	sequence_done(&s);
@@ -95,9 +97,6 @@ static void check_interval(const struct verdicts *v, struct verdict *verdict,
 
 		consider(verdict, &d);
 	}
-	if (of->pattern_count)
-		verdict->is_flagged_plainly |=
-			!matches || !is_usual_plainly(v, profile, sample, interval);
 }
 
 static bool is_larger(const struct deviation *a, const struct deviation *b)
@@ -111,10 +110,14 @@ void verdict_find(const struct verdicts *v, const struct kept_span *sample, bool
 	ret->deviations.count = 0;
 	ret->is_flagged = ret->is_flagged_plainly = false;
 	ret->score = 0;
-	ret->profile = profile_of(v, sample, by_type);
+	ret->profile = ret->whole = profile_of(v, sample, by_type);
 	features_of(sample, INTERVAL_ALL, ret->times);
-	if (!ret->profile)
+	if (!ret->whole)
 		return;
+	ret->profile = profile_part(ret->whole, sample);
+	if (profile_has_intervals_of(ret->whole, sample))
+		for (uint32_t i = 0; i < sample->interval_count; i++)
+			ret->is_flagged_plainly |= !is_usual_plainly(v, ret->whole, sample, i);
 	if (profile_has_intervals_of(ret->profile, sample))
 		for (uint32_t i = 0; i < sample->interval_count; i++)
 			check_interval(v, ret, sample, i);

@@ -3,8 +3,9 @@
  * verdict - whether a span behaves as in the baseline, and what differs.
  *
  * A span is compared with the most specific profile that has enough observations: its position in
- * its type of trace, its subtree, or its operation.  It is flagged if its largest score is above
- * the limit of the profile; all times above the limit are its deviations.
+ * its type of trace, its subtree, or its operation.  If this profile is divided, it is compared
+ * with the part that contains the span.  It is flagged if its largest score is above the limit of
+ * the profile; all times above the limit are its deviations.
  */
 #ifndef SONDE_DIAGNOSE_VERDICT_H
 #define SONDE_DIAGNOSE_VERDICT_H
@@ -24,6 +25,7 @@ struct deviation {
 
 struct verdict {
 	const struct profile *profile; /* borrowed; NULL: unknown operation, or too few of it */
+	const struct profile *whole;   /* the same, or what it is a part of */
 	bool is_flagged;
 	bool is_flagged_plainly;          /* by the paper's rule */
 	double score;                     /* the largest, without sign */

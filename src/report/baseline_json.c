@@ -3,6 +3,7 @@
 
 #include "report/baseline.h"
 #include "report/json_put.h"
+#include "report/split.h"
 
 static void put_real(struct json *j, const char *key, double n)
 {
@@ -61,6 +62,8 @@ static void put_interval(struct json *j, const struct interval_profile *of)
 {
 	json_object(j);
 	put_u64(j, "sequences", of->sequences);
+	if (of->pattern_count)
+		put_string(j, "expression", of->expression);
 	json_key(j, "patterns");
 	json_array(j);
 	for (uint32_t i = 0; i < of->pattern_count; i++) {
@@ -72,6 +75,25 @@ static void put_interval(struct json *j, const struct interval_profile *of)
 	}
 	json_end(j);
 	put_bands(j, of);
+	json_end(j);
+}
+
+/* The parts of a divided profile, each with the bands of all intervals together. */
+static void put_split(struct json *j, const struct split *split)
+{
+	put_real(j, "explained", split->explained);
+	json_key(j, "parts");
+	json_array(j);
+	for (uint32_t i = 0; i < split->part_count; i++) {
+		const struct profile *p = split->parts[i].profile;
+
+		json_object(j);
+		split_json(j, p);
+		put_u64(j, "samples", p->samples);
+		put_real(j, "limit", p->limit);
+		put_bands(j, &p->all);
+		json_end(j);
+	}
 	json_end(j);
 }
 
@@ -98,6 +120,8 @@ static void put_profile(struct json *j, const struct baseline *b, const struct p
 		put_interval(j, &p->intervals[i]);
 	json_end(j);
 	put_bands(j, &p->all);
+	if (p->split)
+		put_split(j, p->split);
 	json_end(j);
 }
 

@@ -4,6 +4,7 @@
 
 #include "report/diagnosis.h"
 #include "report/json_put.h"
+#include "report/split.h"
 
 static void put_real(struct json *j, const char *key, double n)
 {
@@ -121,6 +122,17 @@ static void put_evidence(struct json *j, const struct diagnosis *d, const struct
 	json_end(j);
 }
 
+/* The part of the operation that deviates. */
+static void put_split(struct json *j, const struct finding *f)
+{
+	json_key(j, "split");
+	json_object(j);
+	split_json(j, f->part);
+	put_u64(j, "spans", f->part_spans);
+	put_u64(j, "flagged", f->part_flagged);
+	json_end(j);
+}
+
 static void put_finding(struct json *j, const struct diagnosis *d, size_t rank)
 {
 	const struct finding *f = &d->findings.items[rank];
@@ -136,9 +148,11 @@ static void put_finding(struct json *j, const struct diagnosis *d, size_t rank)
 	put_string(j, "direction", f->is_faster ? "faster" : "slower");
 	put_u64(j, "spans", op->spans);
 	put_u64(j, "flagged", f->flagged);
+	if (f->part)
+		put_split(j, f);
 	if (f->feature != FEATURE_PATTERN)
 		put_expected(j, f);
-	put_ns(j, "excess_ns", f->excess);
+	put_ns(j, "excess_ns", f->excess.on_path);
 	put_real(j, "share", f->share);
 	put_cause(j, d, f);
 	put_evidence(j, d, f);

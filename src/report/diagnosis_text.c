@@ -4,9 +4,11 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "report/deviation.h"
 #include "report/diagnosis.h"
 #include "report/explain.h"
 #include "report/phrase_step.h"
+#include "report/split.h"
 
 enum { INDENT = 4 };
 
@@ -23,54 +25,37 @@ static struct text signed_time(double ns)
 	return ret;
 }
 
-/* "disk (D)", "queueing" */
-static struct phrase what(const struct finding *f)
-{
-	static const char *const words[FEATURE_COUNT] = {
-		[FEATURE_RUNNING] = "running (R)",
-		[FEATURE_DISK] = "waits for a disk (D)",
-		[FEATURE_NETWORK] = "waits for the network (N)",
-		[FEATURE_TIMER] = "waits for a timer (T)",
-		[FEATURE_LOCK] = "waits for a lock (L)",
-		[FEATURE_PROCESS] = "waits for another process (I)",
-		[FEATURE_INPUT] = "waits for user input (U)",
-		[FEATURE_UNKNOWN] = "is blocked, cause unknown (?)",
-		[FEATURE_READY] = "waits for a CPU (C)",
-		[FEATURE_THROTTLED] = "is throttled by a CPU quota (Q)",
-		[FEATURE_IRQ] = "in interrupts (X)",
-		[FEATURE_TOTAL] = "own time",
-		[FEATURE_SKIPPED] = "time outside of the expected pattern",
-		[FEATURE_QUEUEING] = "queueing before the request is read",
-	};
-	struct phrase p = { "" };
-
-	phrase_append(&p, "%s",
-		      f->feature == FEATURE_PATTERN ? "expected states are missing"
-						    : words[f->feature]);
-	return p;
-}
-
 static void put_line(struct out *out, const struct style *style, const char *text, size_t indent)
 {
 	out_fill(out, indent, ' ');
 	put_wrapped(out, style->columns, text, indent);
 }
 
-/* "median 58.4 ms, usually 0 ns to 100 µs; outside of that in 143 of 151 spans" */
+/*
+ * "median 58.4 ms, usually up to 100 µs (median 10 µs); 143 of 151 spans are outside"; of a part,
+ * "with n = 1: median ...; 30 of 31 spans are outside, and 143 of 151 in all".
+ */
 static void put_range(struct out *out, const struct style *style, const struct diagnosis *d,
 		      const struct finding *f)
 {
 	const struct tested_operation *op = &d->operations.items[f->operation];
 	struct phrase p = { "" };
 
+	if (f->part)
+		phrase_append(&p, "%s: ", split_phrase(f->part).s);
 	if (f->feature != FEATURE_PATTERN)
 		phrase_append(&p, "median %s, usually up to %s (median %s); ",
 			      format_time(f->observed).s, format_time(llround(f->expected.high)).s,
 			      format_time(llround(f->expected.by_quantiles ? f->expected.middle
 									   : f->expected.mean))
 				      .s);
-	phrase_append(&p, "%s of %s spans are %s", format_count(f->flagged).s,
-		      format_count(op->spans).s, f->is_faster ? "below" : "outside");
+	phrase_append(&p, "%s of %s spans are %s",
+		      format_count(f->part ? f->part_flagged : f->flagged).s,
+		      format_count(f->part ? f->part_spans : op->spans).s,
+		      f->is_faster ? "below" : "outside");
+	if (f->part)
+		phrase_append(&p, ", and %s of %s in all", format_count(f->flagged).s,
+			      format_count(op->spans).s);
 	put_line(out, style, p.s, INDENT);
 }
 
@@ -101,11 +86,13 @@ static void put_finding(struct out *out, const struct style *style, const struct
 	struct phrase p = { "" };
 
 	phrase_append(&p, "%.80s  %.150s  %s", name_of(d, op->service), name_of(d, op->operation),
-		      what(f).s);
+		      deviation_words(f->feature));
 	if (f->feature != FEATURE_PATTERN)
-		phrase_append(&p, "  %s per span", signed_time(f->excess / f->flagged).s);
+		phrase_append(&p, "  %s per span", signed_time(f->excess.all / f->flagged).s);
 	if (f->share >= 0.005)
 		phrase_append(&p, ", %.0f %% of the slowdown", 100 * fmin(f->share, 1));
+	if (f->part && 2 * f->part_flagged > f->flagged)
+		phrase_append(&p, " (%s)", split_phrase(f->part).s);
 	put_wrapped(out, style->columns, p.s, 0);
 	put_range(out, style, d, f);
 	if (finding_cause_find(d, f, &cause))
@@ -234,8 +221,8 @@ static bool is_large(const struct diagnosis *d, const struct finding *f)
 
 	if (f->feature == FEATURE_PATTERN || f->share >= 0.01)
 		return true;
-	return p && fabs(f->excess) / f->flagged >= 0.05 * p->p50 &&
-	       !(d->slower > 0 && f->excess > 0);
+	return p && fabs(f->excess.all) / f->flagged >= 0.05 * p->p50 &&
+	       !(d->slower > 0 && f->excess.all > 0);
 }
 
 static void put_small(struct out *out, const struct style *style, size_t count)

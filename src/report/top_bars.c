@@ -186,6 +186,35 @@ size_t top_causes_height(const struct top_screen *s, const struct top_account *a
 	return height;
 }
 
+size_t top_deviations_height(const struct top_screen *s)
+{
+	size_t height = 1;
+
+	if (!s->deviations.count)
+		return 0;
+	for (size_t i = 0; i < s->deviations.count; i++)
+		height += top_wrap(s->grid, GRID_MAX, 0, causes_width(s), 8,
+				   s->deviations.items[i]->text);
+	return height;
+}
+
+void top_deviations(struct top_screen *s, size_t height)
+{
+	size_t end = s->row + height;
+
+	if (height < 2)
+		return;
+	grid_put(s->grid, s->row++, 0, SIZE_MAX, LOOK_BOLD, "what leaves the baseline");
+	for (size_t i = 0; i < s->deviations.count && s->row < end; i++) {
+		const struct top_deviation *d = s->deviations.items[i];
+		struct text percent = top_percent((double)d->flagged / d->spans);
+
+		grid_put_right(s->grid, s->row, 1, CAUSE - 3, LOOK_BOLD, percent.s);
+		s->row += top_wrap(s->grid, s->row, CAUSE, causes_width(s), end - s->row, d->text);
+	}
+	s->row = end;
+}
+
 void top_causes(struct top_screen *s, size_t height)
 {
 	size_t end = s->row + height, count = s->account.cause_count;

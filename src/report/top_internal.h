@@ -17,6 +17,7 @@ struct top_screen {
 	const struct top_row *selected; /* NULL: none */
 	double total;               /* sum of the latencies of operations that are not idle, ns */
 	struct top_account account; /* of the selected operation, or of all that are listed */
+	VEC(const struct top_deviation *) deviations; /* of the same */
 };
 
 /* Values in the few columns of a table: 7 at most. */
@@ -47,6 +48,10 @@ void top_bars(struct top_screen *s, size_t height);
 /* The rows that all causes need at this width. */
 size_t top_causes_height(const struct top_screen *s, const struct top_account *account);
 void top_causes(struct top_screen *s, size_t height);
+
+/* What differs from the baseline, in the same way. */
+size_t top_deviations_height(const struct top_screen *s);
+void top_deviations(struct top_screen *s, size_t height);
 
 /* The last rows of a screen: losses and cost, and keys. */
 void top_footer(struct top_screen *s);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "report/top_json.h"
 
+#include <string.h>
+
 #include "report/json_put.h"
 #include "report/top_order.h"
 
@@ -82,7 +84,40 @@ static void put_times(struct json *j, const struct top_row *row)
 		put_u64(j, "oldest", row->oldest);
 }
 
-static void put_row(struct json *j, const struct top_row *row)
+static void put_deviation(struct json *j, const struct top_deviation *d)
+{
+	bool has_times = strcmp(d->state, "pattern") != 0;
+
+	json_object(j);
+	put_string(j, "service", d->service);
+	put_string(j, "operation", d->operation);
+	put_string(j, "state", d->state);
+	put_bool(j, "faster", d->is_faster);
+	put_u64(j, "spans", d->spans);
+	put_u64(j, "flagged", d->flagged);
+	if (has_times) {
+		put_u64(j, "observed", d->observed);
+		put_u64(j, "usual", d->usual);
+	}
+	put_string(j, "compared_by", d->compared_by);
+	put_string(j, "text", d->text);
+	json_end(j);
+}
+
+static void put_baseline(struct json *j, const struct top_row *row)
+{
+	json_key(j, "baseline");
+	json_object(j);
+	put_u64(j, "compared", row->compared);
+	json_key(j, "deviations");
+	json_array(j);
+	for (size_t i = 0; i < row->deviation_count; i++)
+		put_deviation(j, &row->deviations[i]);
+	json_end(j);
+	json_end(j);
+}
+
+static void put_row(struct json *j, const struct top_row *row, bool has_baseline)
 {
 	json_object(j);
 	put_string(j, "service", row->service);
@@ -92,6 +127,8 @@ static void put_row(struct json *j, const struct top_row *row)
 		put_bool(j, "idle", true);
 	put_history(j, row);
 	put_account(j, &row->account);
+	if (has_baseline)
+		put_baseline(j, row);
 	if (row->explanation) {
 		json_key(j, "slowest");
 		json_object(j);
@@ -110,7 +147,7 @@ static void put_rows(struct json *j, const struct top_view *view)
 	json_key(j, "operations");
 	json_array(j);
 	for (size_t i = 0; i < rows.count; i++)
-		put_row(j, rows.items[i]);
+		put_row(j, rows.items[i], view->has_baseline);
 	json_end(j);
 	vec_done(&rows);
 }

@@ -14,6 +14,7 @@ static const char help[] =
 	"  open       requests without a reply yet\n"
 	"  p50 ...    latency that 50, 95 or 99 % of the requests did not exceed;\n"
 	"             >2.3 s: open requests have already taken longer\n"
+	"  baseline   with -b: whether requests are as fast as those learned\n"
 	"\n"
 	"  Up, Down, k, j   select an operation: the lower half is about it; Esc: none\n"
 	"  Enter, e         explain the slowest request of the selected operation\n"

@@ -12,6 +12,7 @@ enum {
 	RATE = 7,
 	OPEN = 5,
 	TIME = 8,
+	BASELINE = 10,
 	GAP = 2,
 	NAME_LEAST = 14, /* columns of a name, for which others are left out */
 };
@@ -19,6 +20,7 @@ enum {
 /* Which columns fit, and where they begin. */
 struct table {
 	bool has[TOP_SORTS];
+	bool has_baseline;
 	size_t cells;  /* of the sparkline; 0: none */
 	size_t name;   /* first column of the names */
 	bool is_short; /* names without addresses, as not all would fit */
@@ -33,7 +35,7 @@ static size_t value_width(enum top_sort column)
 
 static size_t values_width(const struct table *t)
 {
-	size_t width = MARK;
+	size_t width = MARK + (t->has_baseline ? BASELINE : 0);
 
 	for (enum top_sort i = 0; i < TOP_SORTS; i++)
 		width += t->has[i] ? value_width(i) : 0;
@@ -44,12 +46,13 @@ static size_t values_width(const struct table *t)
  * If names have no room, leave out columns; at last only p95 remains.  On a narrow page that does
  * not change, names are worth more than a sparkline.
  */
-static struct table table_of(size_t columns, bool is_terminal)
+static struct table table_of(size_t columns, bool is_terminal, bool has_baseline)
 {
 	static const enum top_sort least[] = { TOP_SORT_P50, TOP_SORT_TIME, TOP_SORT_OPEN,
 					       TOP_SORT_P99, TOP_SORT_RATE };
 	static const size_t cells[] = { 60, 30, 20, 15, 10 };
-	struct table t = { .has = { true, true, true, true, true, true } };
+	struct table t = { .has = { true, true, true, true, true, true },
+			   .has_baseline = has_baseline };
 	size_t i = 0;
 
 	while (i < ARRAY_LEN(least) && values_width(&t) + GAP + NAME_LEAST > columns)
@@ -85,6 +88,10 @@ static void put_head(struct top_screen *s, const struct table *t, size_t hidden)
 		grid_put_right(g, s->row, column, value_width(i),
 			       LOOK_REVERSE | (c->sort == i ? LOOK_BOLD : 0), title);
 		column += value_width(i);
+	}
+	if (t->has_baseline) {
+		grid_put_right(g, s->row, column, BASELINE, LOOK_REVERSE, "baseline");
+		column += BASELINE;
 	}
 	if (t->cells)
 		grid_put(g, s->row, column + GAP, t->cells, LOOK_REVERSE,
@@ -155,6 +162,26 @@ static struct text value_of(const struct top_screen *s, const struct top_row *ro
 	}
 }
 
+/* Whether requests behave as in the baseline. */
+static const char *baseline_word(const struct top_row *row)
+{
+	if (!row->deviation_count)
+		return row->compared ? "usual" : "-";
+	if (strcmp(row->deviations[0].state, "pattern") == 0)
+		return "differs";
+	return row->deviations[0].is_faster ? "faster" : "slower";
+}
+
+static size_t put_baseline(struct top_screen *s, const struct top_row *row, size_t column,
+			   unsigned look)
+{
+	unsigned alarm = look ? look : LOOK_YELLOW | LOOK_BOLD;
+
+	grid_put_right(s->grid, s->row, column, BASELINE, row->deviation_count ? alarm : look,
+		       baseline_word(row));
+	return column + BASELINE;
+}
+
 static void put_row(struct top_screen *s, const struct table *t, const struct top_row *row)
 {
 	_cleanup_(freep) char *name = top_row_name(row);
@@ -175,6 +202,8 @@ static void put_row(struct top_screen *s, const struct table *t, const struct to
 			       value_of(s, row, i).s);
 		column += value_width(i);
 	}
+	if (t->has_baseline)
+		column = put_baseline(s, row, column, look);
 	put_sparkline(s, row, column + GAP, t->cells, look ? look : LOOK_CYAN);
 	if (t->is_short)
 		top_shorten(name);
@@ -221,7 +250,7 @@ static bool fits(const struct top_screen *s, const struct table *t, const struct
 
 void top_table(struct top_screen *s, size_t height)
 {
-	struct table t = table_of(s->grid->columns, s->controls->has_keys);
+	struct table t = table_of(s->grid->columns, s->controls->has_keys, s->view->has_baseline);
 	size_t selected = index_of_selected(s), count = s->rows->count;
 
 	if (!height)

@@ -242,8 +242,8 @@ static void put_trouble(struct top_screen *s)
 
 /* Rows of the parts of the main page. */
 struct heights {
-	size_t table, bars, causes; /* 0: left out */
-	size_t gap;                 /* blank rows between them */
+	size_t table, bars, deviations, causes; /* 0: left out */
+	size_t gap;                             /* blank rows between them */
 };
 
 static size_t smaller(size_t a, size_t b)
@@ -257,7 +257,8 @@ static size_t larger(size_t a, size_t b)
 }
 
 /*
- * The table gets a third, the bars a quarter, the causes the rest.  What one of them does not need
+ * The table gets a third, the bars a quarter, the causes the rest, or half of it if there are
+ * differences from a baseline.  What one of them does not need
  * goes to the others: first to the causes, then to the table, then to the bars.  A selected
  * operation gets the room of all, so that nothing moves with the selection.
  */
@@ -278,6 +279,8 @@ static struct heights divide(const struct top_screen *s, size_t rows)
 
 	size_t rest = rows - h.table - h.bars - 3 * h.gap;
 
+	h.deviations = rest < 4 ? 0 : smaller(top_deviations_height(s), rest / 2);
+	rest -= h.deviations ? h.deviations + h.gap : 0;
 	h.causes = smaller(causes, rest);
 	rest -= h.causes;
 	size_t more = smaller(table - h.table, rest);
@@ -301,6 +304,8 @@ static void put_main(struct top_screen *s)
 	top_table(s, h.table);
 	s->row += h.bars ? h.gap : 0;
 	top_bars(s, h.bars);
+	s->row += h.deviations ? h.gap : 0;
+	top_deviations(s, h.deviations);
 	s->row += h.causes ? h.gap : 0;
 	top_causes(s, h.causes);
 	if (!last)
@@ -312,6 +317,19 @@ static void put_main(struct top_screen *s)
 	top_footer(s);
 	if (s->controls->has_keys)
 		top_keys(s);
+}
+
+/* Of the selected operation, or the first of each listed one. */
+static void list_deviations(struct top_screen *s)
+{
+	enum { LISTED_MAX = 8 };
+
+	for (size_t i = 0; s->selected && i < s->selected->deviation_count; i++)
+		*vec_push(&s->deviations) = &s->selected->deviations[i];
+	for (size_t i = 0; !s->selected && i < s->rows->count && s->deviations.count < LISTED_MAX;
+	     i++)
+		if (s->rows->items[i]->deviation_count)
+			*vec_push(&s->deviations) = &s->rows->items[i]->deviations[0];
 }
 
 void top_text(struct grid *g, const struct top_view *view, const struct top_controls *controls)
@@ -330,9 +348,11 @@ void top_text(struct grid *g, const struct top_view *view, const struct top_cont
 	s.account = s.selected          ? s.selected->account
 		    : *controls->filter ? top_sum(&rows, arena)
 					: view->all;
+	list_deviations(&s);
 	if (controls->page == TOP_PAGE_MAIN)
 		put_main(&s);
 	else
 		top_pages(&s);
+	vec_done(&s.deviations);
 	vec_done(&rows);
 }

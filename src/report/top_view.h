@@ -37,6 +37,17 @@ struct top_account {
 	size_t cause_count;
 };
 
+/* How the requests of an operation differ from the baseline. */
+struct top_deviation {
+	const char *service, *operation; /* of the spans that differ: the request, or a call */
+	const char *state;               /* "lock", "queueing", ...; static */
+	bool is_faster;
+	uint64_t spans, flagged; /* compared in the last seconds, and outside of the usual range */
+	nsec_t observed, usual;  /* means, per span */
+	const char *compared_by; /* "position", "subtree" or "operation"; static */
+	const char *text;        /* all of it in words */
+};
+
 /* Percentiles, as bits. */
 enum { TOP_P50 = 1, TOP_P95 = 2, TOP_P99 = 4 };
 
@@ -54,6 +65,9 @@ struct top_row {
 	nsec_t total;                /* sum of the latencies */
 	nsec_t history[TOP_SECONDS]; /* p95 of each second, oldest first; 0: no request ended */
 	struct top_account account;
+	uint64_t compared; /* spans of its requests that were compared with the baseline */
+	const struct top_deviation *deviations; /* slower ones first, largest excess first */
+	size_t deviation_count;
 
 	nsec_t slowest; /* latency of the slowest request since the window began; 0: none */
 	const char *explanation; /* text of several lines that explains it; NULL: not yet */
@@ -70,6 +84,7 @@ struct top_view {
 
 	const struct top_row *rows; /* in any order */
 	size_t row_count;
+	bool has_baseline;            /* requests are compared with one */
 	struct top_account all;       /* of the requests of all rows that are not idle */
 	uint64_t requests, accounted; /* of the interval; how many of them the accounts are of */
 	double rate;

@@ -228,8 +228,11 @@ static void read_span(struct table_reader *in)
 	s.has_states = get_count(in, 1);
 
 	struct view intervals = get_bytes(in, SQLITE_BLOB), runs = get_bytes(in, SQLITE_BLOB);
+	struct view traits = get_bytes(in, SQLITE_BLOB);
 	const char *why = unpack_states(intervals, runs, in->baseline->arena, &s);
 
+	if (!why)
+		why = unpack_traits(traits, in->baseline->arena, &s);
 	if (why)
 		fail(in, why);
 	check_span(in, &s);

@@ -29,6 +29,9 @@ struct top *top_new(const struct top_options *options)
 	top->budget = top->options.budget;
 	top->explanations = EXPLANATIONS;
 	sentences_advance(&top->sentences, 0);
+	if (options->baseline)
+		top->watch = watch_new(options->baseline, options->profiles);
+	top_compare_tick(top);
 	return top;
 }
 
@@ -45,6 +48,7 @@ void top_free(struct top *top)
 		return;
 	operations_done(&top->operations);
 	sentences_done(&top->sentences);
+	watch_free(top->watch);
 	for (size_t i = 0; i < SECONDS_EXACT; i++)
 		costs_done(&top->seconds[i].costs);
 	free_strings(&top->state);
@@ -126,6 +130,7 @@ static void batch_ended(void *arg, const struct live_view *view)
 
 	begin(top, view->begin);
 	advance(top, top_second_of(top, view->now));
+	top_compare_batch(top, view);
 	top_account_batch(top, view);
 	top_add_in_flight(top, view);
 	operations_end_batch(&top->operations);
@@ -184,6 +189,7 @@ static void set_budget(struct top *top)
 	top->budget = top->options.budget < most ? top->options.budget : most;
 	top->accounts = top->steps = 0;
 	top->explanations = EXPLANATIONS;
+	top_compare_tick(top);
 }
 
 static void tick(void *arg, const struct live_state *state)

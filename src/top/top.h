@@ -14,11 +14,14 @@
  * accounts are made of the slowest ones and of a random sample of the others, weighted such that
  * every share stays unbiased; the view has the number of accounts.
  *
+ * With a baseline, all spans of requests are compared with it, or those of a sample of requests.
+ *
  * The number of operations is bounded: those with the least time are one row, "others".
  */
 #ifndef SONDE_TOP_TOP_H
 #define SONDE_TOP_TOP_H
 
+#include "diagnose/profile.h"
 #include "live/live.h"
 #include "report/top_view.h"
 
@@ -28,6 +31,9 @@ struct top_options {
 	size_t budget;     /* accounts per tick; 0: default */
 	size_t columns;    /* width of explanations; 0: 80 */
 	const char *scope; /* what is recorded, for the title */
+	/* what is usual, to compare requests with; borrowed; both NULL: not compared */
+	const struct baseline *baseline;
+	const struct profiles *profiles;
 };
 
 struct top *top_new(const struct top_options *options);

@@ -3,6 +3,7 @@
 #ifndef SONDE_TOP_TOP_INTERNAL_H
 #define SONDE_TOP_TOP_INTERNAL_H
 
+#include "diagnose/watch.h"
 #include "top/operation.h"
 #include "top/sentences.h"
 #include "top/top.h"
@@ -32,6 +33,9 @@ struct top {
 	size_t steps;        /* of their paths */
 	size_t explanations; /* the same for explanations */
 	uint64_t in_flight;
+	struct watch *watch;   /* NULL: there is no baseline */
+	size_t to_compare;     /* spans that can still be compared before the next tick */
+	size_t spans_per_tree; /* of the requests that were compared last, at least */
 
 	struct live_state state; /* of the last tick; strings are copies */
 	nsec_t begin;            /* from which seconds are counted */
@@ -49,6 +53,15 @@ uint64_t top_second_of(const struct top *top, nsec_t t);
 
 /* Accounts of the requests of a batch, or of a sample of them; explanations of the slowest ones. */
 void top_account_batch(struct top *top, const struct live_view *view);
+
+/* Compares the requests of a batch with the baseline, before they are accounted. */
+void top_compare_batch(struct top *top, const struct live_view *view);
+void top_compare_tick(struct top *top);
+/* A string of a view. */
+const char *top_copy(struct arena *arena, const char *s);
+/* What differs from it, as values. */
+void top_fill_deviations(const struct top *top, const struct watch_summary *summary,
+			 const struct operation *op, struct arena *arena, struct top_row *row);
 
 /* Counts the requests in flight of a view, instead of those of the view before; or none. */
 void top_add_in_flight(struct top *top, const struct live_view *view);

@@ -7,7 +7,7 @@
 
 enum { CAUSES_SHOWN = 8 };
 
-static const char *copy(struct arena *arena, const char *s)
+const char *top_copy(struct arena *arena, const char *s)
 {
 	size_t size = strlen(s) + 1;
 
@@ -16,7 +16,7 @@ static const char *copy(struct arena *arena, const char *s)
 
 static const char *copy_or_null(struct arena *arena, const char *s)
 {
-	return s && *s ? copy(arena, s) : NULL;
+	return s && *s ? top_copy(arena, s) : NULL;
 }
 
 static int larger_cause(const void *a, const void *b)
@@ -57,7 +57,7 @@ static void fill_causes(struct arena *arena, const struct sentences *sentences,
 	count = count < CAUSES_SHOWN ? count : CAUSES_SHOWN;
 	list = arena_alloc(arena, count * sizeof(*list));
 	for (size_t i = 0; i < count; i++)
-		list[i] = (struct top_cause){ found[i].share, copy(arena, found[i].text) };
+		list[i] = (struct top_cause){ found[i].share, top_copy(arena, found[i].text) };
 	ret->causes = list;
 	ret->cause_count = count;
 }
@@ -75,7 +75,7 @@ static void fill_account(struct arena *arena, const struct sentences *sentences,
 	for (size_t i = 0; i < costs->shares.count; i++) {
 		const struct cost_share *s = &costs->shares.items[i];
 
-		shares[i] = (struct top_share){ copy(arena, s->service), s->state,
+		shares[i] = (struct top_share){ top_copy(arena, s->service), s->state,
 						(double)s->time / costs->total };
 	}
 	ret->shares = shares;
@@ -119,7 +119,8 @@ static size_t second_before(const struct top *top, unsigned int age)
 }
 
 /* Returns whether there is anything to show. */
-static bool fill_row(const struct top *top, struct operation *op, struct top_view *view,
+static bool fill_row(const struct top *top, struct operation *op,
+		     const struct watch_summary *summary, struct top_view *view,
 		     struct top_row *row)
 {
 	struct costs costs = { 0 };
@@ -128,8 +129,8 @@ static bool fill_row(const struct top *top, struct operation *op, struct top_vie
 	fill_times(op, view->interval, row);
 	if (!seconds_history(&op->seconds, row->history) && !op->in_flight && !row->requests)
 		return false;
-	row->service = copy(view->arena, op->service);
-	row->operation = copy(view->arena, op->name);
+	row->service = top_copy(view->arena, op->service);
+	row->operation = top_copy(view->arena, op->name);
 	row->is_idle = op->is_idle;
 	row->in_flight = op->in_flight;
 	row->oldest = op->oldest;
@@ -139,6 +140,8 @@ static bool fill_row(const struct top *top, struct operation *op, struct top_vie
 		costs_add(&costs, &op->costs[second_before(top, age)]);
 	fill_account(view->arena, &top->sentences, &costs, &row->account);
 	costs_done(&costs);
+	if (top->watch)
+		top_fill_deviations(top, summary, op, view->arena, row);
 	return true;
 }
 
@@ -147,12 +150,19 @@ static void fill_rows(const struct top *top, struct top_view *view)
 	const struct operations *ops = &top->operations;
 	struct top_row *rows =
 		arena_alloc(view->arena, (ops->items.count + 1) * sizeof(struct top_row));
+	_cleanup_(watch_summary_done) struct watch_summary summary = { 0 };
 
-	for (size_t i = 0; i < ops->items.count; i++)
-		view->row_count += fill_row(top, ops->items.items[i], view, &rows[view->row_count]);
-	if (ops->rest)
-		view->row_count += fill_row(top, ops->rest, view, &rows[view->row_count]);
+	if (top->watch)
+		watch_sum(top->watch, &summary);
+	for (size_t i = 0; i <= ops->items.count; i++) {
+		struct operation *op = i < ops->items.count ? ops->items.items[i] : ops->rest;
+
+		if (op)
+			view->row_count +=
+				fill_row(top, op, &summary, view, &rows[view->row_count]);
+	}
 	view->rows = rows;
+	view->has_baseline = top->watch;
 }
 
 static void fill_sums(const struct top *top, struct top_view *view)
@@ -182,8 +192,8 @@ static void fill_state(const struct top *top, struct top_view *view)
 {
 	const struct live_state *s = &top->state;
 
-	view->host = copy(view->arena, s->host ?: "");
-	view->scope = copy(view->arena, top->options.scope);
+	view->host = top_copy(view->arena, s->host ?: "");
+	view->scope = top_copy(view->arena, top->options.scope);
 	view->time = s->realtime_offset ? s->settled + s->realtime_offset : 0;
 	view->elapsed = top->has_begun && s->now > top->begin ? s->now - top->begin : 0;
 	view->records = s->records;

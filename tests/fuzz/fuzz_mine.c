@@ -87,7 +87,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *input, size_t size)
 
 	if (size < 4)
 		return 0;
-	options.support = input[0];
+	options.support = input[0] % 16;
 	options.gap = (struct mine_gap){ input[1] % 8, input[2] };
 	options.closed = input[3] % 2 ? MINE_CLOSED_ALL : MINE_CLOSED_ENDS;
 	options.max_work = 100000;

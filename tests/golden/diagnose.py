@@ -16,6 +16,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "live"))
 sys.dont_write_bytecode = True
 import schema  # noqa: E402
+from shop_spans import trace_of, write  # noqa: E402
 
 SONDE = pathlib.Path(sys.argv[1]).resolve()
 DEMO = HERE.parent.parent / "demo"
@@ -24,25 +25,6 @@ DEMO = HERE.parent.parent / "demo"
 def diagnose(*args):
     done = subprocess.run([SONDE, "diagnose", *args], capture_output=True, text=True, timeout=60, check=True)
     return done.stdout
-
-
-def trace_of(number, calls, call_time, tags=()):
-    """A request of `shop` that calls `db` some times, in µs; request 0 begins first."""
-    start, trace = 1_000_000_000_000 + number * 1_000_000, f"{number + 1:032x}"
-    root = {"traceID": trace, "spanID": f"{number * 1000 + 1:016x}", "operationName": "GET /cart", "startTime": start,
-            "duration": 500 + calls * call_time, "processID": "p1", "references": [], "logs": [],
-            "tags": [{"key": key, "type": "string", "value": value} for key, value in tags]}
-    spans = [{"traceID": trace, "spanID": f"{number * 1000 + 2 + i:016x}", "operationName": "SELECT",
-              "startTime": start + 200 + i * call_time, "duration": call_time, "processID": "p2", "tags": [], "logs": [],
-              "references": [{"refType": "CHILD_OF", "traceID": trace, "spanID": root["spanID"]}]} for i in range(calls)]
-    return {"traceID": trace, "spans": [root, *spans],
-            "processes": {"p1": {"serviceName": "shop", "tags": []}, "p2": {"serviceName": "db", "tags": []}}}
-
-
-def write(directory, traces):
-    path = pathlib.Path(directory) / "spans.json"
-    path.write_text(json.dumps({"data": traces}))
-    return path
 
 
 def more_calls_of_one_customer(directory):

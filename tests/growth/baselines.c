@@ -97,6 +97,37 @@ static void runs(size_t n)
 	learn_long_spans(1, n);
 }
 
+/* A number explains the time; other keys and texts are different in each span. */
+static void add_traits(struct observation *o, size_t i)
+{
+	static char texts[SPAN_TRAITS_MAX][32];
+
+	o->traits.count = 0;
+	*vec_push(&o->traits) = (struct span_trait){ .key = "n", .number = i % 1000 };
+	*vec_push(&o->traits) = (struct span_trait){ .key = "text", .text = texts[2] };
+	for (size_t k = 2; k < SPAN_TRAITS_MAX; k++) {
+		snprintf(texts[k], sizeof(texts[k]), "%zu of %zu", k, i);
+		*vec_push(&o->traits) = (struct span_trait){ .key = texts[k], .number = i };
+	}
+	o->runs.items[0].time = (i % 1000 + 100) * (i % 1000 + 100) * 100;
+	o->intervals.items[0].total = o->runs.items[0].time;
+}
+
+static void traits(size_t n)
+{
+	_cleanup_(baseline_freep) struct baseline *b = baseline_new(&learn_defaults);
+	struct hand_trace *t = (struct hand_trace *)hand_trace(0);
+
+	baseline_begin(b, hand_spans());
+	for (size_t i = 0; i < n; i++) {
+		hand_trace(i);
+		add_traits(&t->shop, i);
+		baseline_add_observation(b, &t->shop);
+	}
+	baseline_end(b, &(struct observation_counts){ .traces = n });
+	save_and_load(b);
+}
+
 int main(int argc, char **argv)
 {
 	static const struct {
@@ -105,7 +136,7 @@ int main(int argc, char **argv)
 	} cases[] = {
 		{ "traces", traces }, { "recordings", recordings },
 		{ "types", types },   { "intervals", intervals },
-		{ "runs", runs },
+		{ "runs", runs },     { "traits", traits },
 	};
 
 	for (size_t i = 0; i < ARRAY_LEN(cases); i++)

@@ -292,6 +292,36 @@ static void stalled(void)
 	view.rate = 8.04;
 }
 
+/* One operation leaves its baseline, one does not, and one is unknown to it. */
+static void compared(void)
+{
+	static const struct top_deviation deviations[] = {
+		{ .state = "lock",
+		  .spans = 120,
+		  .flagged = 117,
+		  .text = "contacts 127.0.0.1:35197: waits for a lock (L) 58.4 ms, usually 100 µs; "
+			  "117 of 120 spans" },
+		{ .state = "network",
+		  .spans = 120,
+		  .flagged = 31,
+		  .text = "front 127.0.0.1:60877: waits for the network (N) 6.2 ms, usually 1.1 "
+			  "ms; 31 of 120 spans" },
+	};
+
+	view.has_baseline = true;
+	rows[0].compared = 240;
+	rows[0].deviations = deviations;
+	rows[0].deviation_count = ARRAY_LEN(deviations);
+	rows[1].compared = 12;
+}
+
+static void compared_selected(void)
+{
+	compared();
+	controls.service = rows[0].service;
+	controls.operation = rows[0].operation;
+}
+
 static void nothing(void)
 {
 }
@@ -321,6 +351,9 @@ static const struct scene scenes[] = {
 	{ "lossy", lossy, 80, 24 },
 	{ "stalled", stalled, 80, 24 },
 	{ "hostile", hostile, 80, 24 },
+	{ "compared", compared, 80, 24 },
+	{ "compared-selected", compared_selected, 80, 30 },
+	{ "compared-narrow", compared, 40, 12 },
 };
 
 static void draw(bool terminal)

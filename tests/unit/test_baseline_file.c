@@ -227,13 +227,15 @@ TEST(derived_tables_contain_profiles_patterns_and_bands)
 	CHECK_INT(number_of(path, "SELECT count(*) FROM patterns WHERE kind = 'position' AND "
 				  "letters = 'RD' AND support = 100 AND sequences = 100"),
 		  1);
-	CHECK_INT(number_of(path, "SELECT count(*) FROM bands JOIN profiles USING (kind, key) "
-				  "WHERE feature = 'lock' AND by_quantiles AND "
-				  "service = 'shop'"),
+	CHECK_INT(number_of(path,
+			    "SELECT count(*) FROM bands JOIN profiles USING (kind, key, part) "
+			    "WHERE feature = 'lock' AND by_quantiles AND "
+			    "service = 'shop'"),
 		  5);
-	CHECK_INT(number_of(path, "SELECT count(*) FROM bands JOIN profiles USING (kind, key) "
-				  "WHERE feature = 'disk' AND low < middle AND middle < high AND "
-				  "service = 'database'"),
+	CHECK_INT(number_of(path,
+			    "SELECT count(*) FROM bands JOIN profiles USING (kind, key, part) "
+			    "WHERE feature = 'disk' AND low < middle AND middle < high AND "
+			    "service = 'database'"),
 		  5);
 	CHECK_INT(number_of(path, "PRAGMA integrity_check") == -1, 0);
 }
@@ -363,6 +365,19 @@ TEST(invalid_values_are_refused)
 		  "is damaged: table 'spans': a number is out of range" },
 		{ "UPDATE spans SET runs = x''",
 		  "is damaged: table 'spans': an interval has more runs than there are" },
+		{ "UPDATE spans SET traits = x'000161'", /* without a value */
+		  "is damaged: table 'spans': a trait is invalid" },
+		{ "UPDATE spans SET traits = x'06016102'", /* of an unknown kind */
+		  "is damaged: table 'spans': a trait is invalid" },
+		{ "UPDATE spans SET traits = x'010561'", /* a longer key than there are bytes */
+		  "is damaged: table 'spans': a trait is invalid" },
+		{ "UPDATE spans SET traits = x'00010002'", /* NUL in a key */
+		  "is damaged: table 'spans': a trait is invalid" },
+		{ "UPDATE spans SET traits = x'00ffffffffffffffffff0102'", /* a length of 2^64 - 1
+									    */
+		  "is damaged: table 'spans': a trait is invalid" },
+		{ "UPDATE spans SET traits = zeroblob(51)", /* 17 traits without a name */
+		  "is damaged: table 'spans': a span has too many traits" },
 	};
 
 	for (size_t i = 0; i < ARRAY_LEN(cases); i++)

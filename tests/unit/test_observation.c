@@ -657,6 +657,86 @@ static size_t chain_or_fan(size_t count, bool is_chain)
 	return intervals;
 }
 
+/* A root of 100 us that calls twice: 2, which calls 3, and then 4. */
+static void add_calls(struct story *s)
+{
+	for (uint32_t tid = 1; tid <= 2; tid++) {
+		story_begin(s, tid, 0);
+		run(s, tid, 0, 40);
+		wait(s, tid, 40, 50, STATE_DISK);
+		run(s, tid, 50, 100);
+	}
+	span(s, 0, 100, 1, 0, 1);
+	span(s, 20, 60, 2, 1, 2);
+	span(s, 30, 45, 3, 2, 2);
+	span(s, 70, 80, 4, 1, 2);
+}
+
+TEST(a_tree_is_observed_as_in_the_whole_set)
+{
+	_cleanup_(story_done) struct story s = { 0 };
+	_cleanup_(observed_done) struct observed one = { .order = "" };
+
+	add_calls(&s);
+
+	_cleanup_(observed_done) struct observed all = observe_story(&s);
+	_cleanup_(model_freep) struct model *model = story_model(&s);
+	struct span_set spans = { .model = model };
+	_cleanup_(observer_freep) struct observer *observer = observer_new(&spans);
+	CHECK(observer_tree(observer,
+			    span_set_find(&spans, (uint8_t[16]){ 1, 0 }, (uint8_t[8]){ 1 }), 4,
+			    observe, &one));
+	CHECK_STR(one.order, all.order);
+	for (uint8_t i = 1; i <= 4; i++) {
+		CHECK_STR(text_of(&one, i), text_of(&all, i));
+		CHECK(one.values[i].type == all.values[i].type);
+		CHECK(one.values[i].subtree == all.values[i].subtree);
+		CHECK_INT(one.values[i].position, all.values[i].position);
+	}
+}
+
+TEST(a_span_with_a_parent_is_observed_by_its_subtree)
+{
+	_cleanup_(story_done) struct story s = { 0 };
+	_cleanup_(observed_done) struct observed one = { .order = "" };
+
+	add_calls(&s);
+
+	_cleanup_(observed_done) struct observed all = observe_story(&s);
+	_cleanup_(model_freep) struct model *model = story_model(&s);
+	struct span_set spans = { .model = model };
+	_cleanup_(observer_freep) struct observer *observer = observer_new(&spans);
+	CHECK(observer_span(observer,
+			    span_set_find(&spans, (uint8_t[16]){ 1, 0 }, (uint8_t[8]){ 2 }), 2,
+			    observe, &one));
+	CHECK_STR(one.order, "c");
+	CHECK_STR(text_of(&one, 2), text_of(&all, 2));
+	CHECK(one.values[2].subtree == all.values[2].subtree);
+	CHECK(one.values[2].type == all.values[2].subtree);
+	CHECK(one.values[2].name == all.values[2].name);
+	CHECK_INT(one.values[2].position, 0);
+}
+
+TEST(a_tree_that_is_too_large_or_cut_is_not_observed)
+{
+	_cleanup_(story_done) struct story s = { 0 };
+	_cleanup_(observed_done) struct observed none = { .order = "" };
+
+	add_calls(&s);
+	span(&s, 90, 110, 5, 0, 1);
+
+	_cleanup_(model_freep) struct model *model = story_model(&s);
+	struct span_set spans = { .model = model };
+	_cleanup_(observer_freep) struct observer *observer = observer_new(&spans);
+	CHECK(!observer_tree(observer,
+			     span_set_find(&spans, (uint8_t[16]){ 1, 0 }, (uint8_t[8]){ 1 }), 3,
+			     observe, &none));
+	CHECK(!observer_span(observer,
+			     span_set_find(&spans, (uint8_t[16]){ 1, 0 }, (uint8_t[8]){ 5 }), 3,
+			     observe, &none));
+	CHECK_STR(none.order, "");
+}
+
 TEST(an_interval_with_too_many_states_has_none)
 {
 	_cleanup_(story_done) struct story s = { 0 };
