@@ -28,6 +28,7 @@ FIRST_PORT = 20_000  # of all applications, which run one after another in a net
 CALLERS = {"frontend": 1, "front": 1, "balance": 2}  # host in network.NETWORK at which a service calls others
 SETTLE = 0.4  # seconds between a change and the load
 LIFE = 3 * 3600  # seconds after which a service of the demo ends
+PROCESSES = {"frontend": 4, "users": 2, "contacts": 2}  # sync workers, enough that few requests wait for one
 LINES = 4  # lines of a journal per request of the bank
 MARGIN = 60  # seconds that a load may take longer than planned
 TRIES = 8  # of a recording, if another recorder reads the spans
@@ -45,7 +46,7 @@ def host(caller):
     return f"{network.NETWORK}.{CALLERS[caller]}"
 
 
-def cable(faults, *links):
+def cable(faults, links):
     """The command that runs the network."""
     return [sys.executable, HERE / "network.py", network.DEVICE, faults, *links]
 
@@ -112,7 +113,7 @@ class BankApplication(Application):
     def __init__(self, name, build):
         super().__init__(name, build)
         self.is_sync = name.endswith("-sync")
-        self.seconds, self.rate = (7, 7) if self.is_sync else (5, 10)
+        self.seconds, self.rate = (7, 6) if self.is_sync else (5, 10)
         alone = "users" if self.is_sync else "contacts"
         self.cpus = {alone: CPUS[0], "ledger": CPUS[-1], "balance": CPUS[-1]}
         self.bank = None
@@ -120,11 +121,13 @@ class BankApplication(Application):
     def __enter__(self):
         workers = "sync" if self.is_sync else "gthread"
         ports = fixed_ports(bank.PORTS)
-        env = {"BANK_LISTEN": "0.0.0.0", "BANK_FRONTEND_CALLS": host("frontend"), "BANK_BALANCE_CALLS": host("balance")}
+        env = {"BANK_LISTEN": "0.0.0.0", "BANK_FRONTEND_CALLS": host("frontend"),
+               "BANK_BALANCE_CALLS": host("balance")}
         links = [f"{name}={host('frontend')}:{ports[name]}" for name in ("users", "contacts", "ledger", "balance")]
-        self.bank = bank.Bank(self.build, workers, self.wrap, env, self.cpus, ports)
+        links.append(f"balance_ledger={host('balance')}:{ports['ledger']}")
+        self.bank = bank.Bank(self.build, workers, self.wrap, env, self.cpus, ports, PROCESSES if self.is_sync else None)
         self.bank.__enter__()
-        self.bank.spawn("network", *cable(self.bank.faults, *links, f"balance_ledger={host('balance')}:{ports['ledger']}"))
+        self.bank.spawn("network", *cable(self.bank.faults, links))
         for service in ("users", "contacts", "ledger"):
             self.bank.inject(f"journal@{service}", LINES)
         return self
@@ -246,11 +249,13 @@ class Demo(Plain):
 
     def start(self):
         behind = {name: self.serve(name) for name in ("contacts", "ledger")}
-        self.spawn("network", *cable(self.directory / "faults", *(f"{n}={host('front')}:{p}" for n, p in behind.items())))
+        links = [f"{name}={host('front')}:{port}" for name, port in behind.items()]
+        self.spawn("network", *cable(self.directory / "faults", links))
         self.port = self.serve("front", *behind.values())
 
     def load(self, seed, seconds):
-        return ["env", f"DEMO_IMPORT={IMPORT}", f"DEMO_PAUSE_US={PAUSE_US}", self.build / "demo" / "client", self.port, seconds]
+        return ["env", f"DEMO_IMPORT={IMPORT}", f"DEMO_PAUSE_US={PAUSE_US}", self.build / "demo" / "client", self.port,
+                seconds]
 
 
 class Factorial(Plain):

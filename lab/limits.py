@@ -10,7 +10,9 @@ import services
 
 PERIOD = 100_000  # us, the default of CPU quotas
 LONGEST = 1_000_000  # us, the longest period of the kernel
+SMALLEST = 1000  # us, the smallest quota of the kernel
 QUOTA = 4000  # us, at least if the longest period allows it
+LIFE = 600  # seconds after which a busy program ends by itself
 TICKS = os.sysconf("SC_CLK_TCK")
 
 
@@ -67,6 +69,7 @@ def limited(controller, pids, **settings):
 
 def cpu_quota(pids, share):
     """Limit processes to a share of one CPU; for a small one, the period is longer, so that requests fit in the quota."""
+    share = max(share, SMALLEST / LONGEST)
     period = min(max(int(QUOTA / share), PERIOD), LONGEST)
     return limited("cpu", pids, cpu_max=f"{int(share * period)} {period}")
 
@@ -79,7 +82,8 @@ def write_rate(pids, path, rate):
 @contextlib.contextmanager
 def hogs(program, cpu, count):
     """Run busy programs on a CPU."""
-    running = [subprocess.Popen(["taskset", "-c", str(cpu), program], process_group=0) for _ in range(count)]
+    command, env = ["taskset", "-c", str(cpu), program], os.environ | {"DEMO_LIFE": str(LIFE)}
+    running = [subprocess.Popen(command, env=env, process_group=0) for _ in range(count)]
     try:
         time.sleep(0.1)
         yield

@@ -84,16 +84,17 @@ class Bank:
     env         more variables: BANK_LISTEN is the address that services listen on, and BANK_FRONTEND_CALLS and
                 BANK_BALANCE_CALLS those at which they call others; 127.0.0.1 without them
     ports       port of each of PORTS; free ones if it is None
+    processes   number of processes of each Python service
     """
 
-    def __init__(self, build, workers="gthread", wrap=(), env=None, cpus=None, ports=None):
+    def __init__(self, build, workers="gthread", wrap=(), env=None, cpus=None, ports=None, processes=None):
         self.room = pathlib.Path(build).resolve() / "bank"
         self.workers = workers if isinstance(workers, dict) else dict.fromkeys(PROCESSES, workers)
         self.wrap = [str(word) for word in wrap]
         last = max(os.sched_getaffinity(0))
         self.cpus = {"ledger": last, "balance": last} if cpus is None else cpus
         self.processes, self.directory, self.extra_env = {}, None, env or {}
-        self.ports = ports or {}
+        self.ports, self.counts = ports or {}, PROCESSES | (processes or {})
 
     def __enter__(self):
         setup.make(self.room)
@@ -166,9 +167,9 @@ class Bank:
         return ["taskset", "-c", self.cpus[name]] if name in self.cpus else []
 
     def start_python(self, name):
-        workers = self.workers[name]
+        workers, address = self.workers[name], self.extra_env.get("BANK_LISTEN", "127.0.0.1")
         self.spawn(name, *self.pinned(name), *self.wrap, self.room / "python/bin/gunicorn", f"{name}:app", "--chdir", HERE,
-                   "--bind", f"{self.extra_env.get('BANK_LISTEN', '127.0.0.1')}:{self.ports[name]}", "--workers", PROCESSES[name], "--worker-class", workers,
+                   "--bind", f"{address}:{self.ports[name]}", "--workers", self.counts[name], "--worker-class", workers,
                    *(["--threads", THREADS] if workers == "gthread" else []), "--log-level", "warning")
 
     def restart(self, name, workers):

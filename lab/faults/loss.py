@@ -4,7 +4,7 @@ import plan
 
 delay = plan.load_fault("delay")
 TARGETS = delay.TARGETS
-STRENGTHS = (3, 6)  # per cent of the packets
+STRENGTHS = (8, 15)  # per cent of the packets, of which half must arrive in time
 truth_of = delay.truth_of
 
 
