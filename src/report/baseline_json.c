@@ -5,30 +5,16 @@
 #include "report/json_put.h"
 #include "report/split.h"
 
-static void put_real(struct json *j, const char *key, double n)
-{
-	json_key(j, key);
-	json_real(j, n);
-}
-
 static void put_name(struct json *j, const struct baseline *b, str_id service, str_id operation)
 {
 	put_string(j, "service", strtab_get(b->strings, service));
 	put_string(j, "operation", strtab_get(b->strings, operation));
 }
 
-static void put_type(struct json *j, const char *key, uint64_t digest)
-{
-	char hex[17];
-
-	snprintf(hex, sizeof(hex), "%016lx", (unsigned long)digest);
-	put_string(j, key, hex);
-}
-
 static void put_recording(struct json *j, const struct recording *r)
 {
 	json_object(j);
-	put_type(j, "digest", r->digest);
+	put_digest(j, "digest", r->digest);
 	put_u64(j, "length_ns", r->length);
 	put_u64(j, "traces", r->traces);
 	put_u64(j, "spans", r->spans);
@@ -103,9 +89,9 @@ static void put_profile(struct json *j, const struct baseline *b, const struct p
 
 	json_object(j);
 	put_string(j, "kind", kinds[p->kind]);
-	put_type(j, "key", p->key);
+	put_digest(j, "key", p->key);
 	if (p->kind == KEY_POSITION) {
-		put_type(j, "type", p->type);
+		put_digest(j, "type", p->type);
 		put_u64(j, "position", p->position);
 	}
 	put_name(j, b, p->service, p->operation);
@@ -131,7 +117,7 @@ static void put_types(struct json *j, const struct baseline *b)
 	json_array(j);
 	for (size_t i = 0; i < b->types.count; i++) {
 		json_object(j);
-		put_type(j, "type", b->types.items[i].type);
+		put_digest(j, "type", b->types.items[i].type);
 		put_u64(j, "traces", b->types.items[i].traces);
 		put_name(j, b, b->types.items[i].service, b->types.items[i].operation);
 		json_end(j);

@@ -12,12 +12,6 @@ static void put_mean(struct json *j, const char *key, double ns)
 	json_i64(j, llround(fmax(-9e18, fmin(9e18, ns))));
 }
 
-static void put_real(struct json *j, const char *key, double n)
-{
-	json_key(j, key);
-	json_real(j, n);
-}
-
 static void put_state(struct json *j, uint8_t state)
 {
 	char letter[2] = { state_letter(state), '\0' };

@@ -6,12 +6,6 @@
 #include "report/json_put.h"
 #include "report/split.h"
 
-static void put_real(struct json *j, const char *key, double n)
-{
-	json_key(j, key);
-	json_real(j, n);
-}
-
 static void put_ns(struct json *j, const char *key, double ns)
 {
 	json_key(j, key);
@@ -22,15 +16,6 @@ static void put_name(struct json *j, const struct diagnosis *d, const struct tes
 {
 	put_string(j, "service", strtab_get(d->baseline->strings, op->service));
 	put_string(j, "operation", strtab_get(d->baseline->strings, op->operation));
-}
-
-static void put_digest(struct json *j, const char *key, uint64_t digest)
-{
-	uint8_t bytes[8];
-
-	for (size_t i = 0; i < sizeof(bytes); i++)
-		bytes[i] = digest >> 8 * (sizeof(bytes) - 1 - i);
-	put_hex(j, key, bytes, sizeof(bytes));
 }
 
 /* {"L": 3}: the features with a count, by letter or name. */
