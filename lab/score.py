@@ -31,14 +31,14 @@ def culprit_of(one, findings):
 
 def letter_counts(one, operations, letter):
     """(flagged with the letter, all) of the spans of the faulty operations that are slower than the baseline's p99."""
-    rows = [row for row in operations if truth.is_place(one, row, letter)]
+    rows = [row for row in operations if truth.is_at(one.places, row, letter)]
     flagged = sum((row.get("slower_than_p99_flagged_by_state") or {}).get(letter, 0) for row in rows)
     return flagged, sum(row.get("slower_than_p99", 0) for row in rows)
 
 
 def place_counts(truths, operations):
     """(flagged, flagged by the paper's rule, all) spans of the faulty operations."""
-    rows = [row for row in operations if any(truth.is_place(one, row) for one in truths)]
+    rows = [row for row in operations if any(truth.is_at(one.places, row) for one in truths)]
     return [sum(row.get(key, 0) for row in rows) for key in ("flagged", "flagged_paper", "spans")]
 
 

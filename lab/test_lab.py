@@ -105,6 +105,14 @@ class Scores(unittest.TestCase):
         self.assertEqual(found["letters"], {"flush": (45, 50)})
         self.assertEqual(score.letter_sums([found, found], "flush"), (90, 100))
 
+    def test_other_places_are_right_but_not_counted(self):
+        hog = Truth([("ledger", r"GET /.*", "C")], r"hog", also=[("frontend", r".*", "C")])
+        rows = [operation("ledger", "GET /a", slower_than_p99=10, slower_than_p99_flagged_by_state={"C": 9}),
+                operation("frontend", "GET /b", slower_than_p99=10)]
+        found = score.score(case(hog, faults=("hog",)), report([finding(1, "frontend", "GET /b", "C")], rows))
+        self.assertTrue(found["first"])
+        self.assertEqual(found["letters"], {"hog": (9, 10)})
+
     def test_a_clean_case_has_counts_only(self):
         found = score.score(case(kind="clean", faults=()), report([RIGHT]))
         self.assertNotIn("first", found)
