@@ -8,6 +8,7 @@
 #include "analyse/requests/window.h"
 #include "annotate/complete.h"
 #include "annotate/history.h"
+#include "annotate/late_request.h"
 #include "base/clock.h"
 #include "base/vec.h"
 
@@ -37,6 +38,8 @@ struct annotator {
 	struct recent_counts *counts; /* child spans by trace, and roots with a path */
 	struct slow_roots *roots;
 	struct inferred_spans *requests; /* NULL: they are not exported */
+	struct deviations *deviations;   /* NULL: there is no baseline */
+	struct recent_counts *annotated; /* spans -> HAS_...; NULL: there is no baseline */
 	const struct model *model;       /* with the threads of the history */
 	nsec_t passed;                   /* up to here, the pump has passed the requests */
 	nsec_t next_join, next_update;   /* CLOCK_MONOTONIC */
@@ -67,6 +70,10 @@ struct annotator *annotator_new(const struct annotator_options *options)
 								.arg = options->arg });
 	if (options->requests)
 		a->requests = new_requests(options);
+	if (options->baseline) {
+		a->deviations = deviations_new(options->baseline, options->profiles);
+		a->annotated = recent_counts_new();
+	}
 	return a;
 }
 
@@ -81,6 +88,8 @@ void annotator_free(struct annotator *a)
 	slow_roots_free(a->roots);
 	inferred_spans_free(a->requests);
 	recent_counts_free(a->counts);
+	deviations_free(a->deviations);
+	recent_counts_free(a->annotated);
 	free(a);
 }
 
@@ -91,6 +100,8 @@ struct annotator_counters annotator_counters(const struct annotator *a)
 	counters.roots = slow_roots_counters(a->roots);
 	if (a->requests)
 		counters.requests = inferred_spans_counters(a->requests);
+	if (a->deviations)
+		counters.deviations = deviations_counters(a->deviations);
 	return counters;
 }
 
@@ -118,22 +129,6 @@ static void add_pending(struct annotator *a, struct slow_span *span)
 	reply(a, span, NULL, "too many slow spans");
 }
 
-/* A request with the resource of the reader's last span, in case the annotation is late. */
-static struct otlp_writer begin_late(struct otlp_reader *reader)
-{
-	static const char name[] = "sonde", version[] = SONDE_VERSION;
-	struct otlp_writer w = { 0 };
-	struct otlp_resource resource = { 0 };
-
-	if (otlp_read_resource(reader, &resource) < 0)
-		resource = (struct otlp_resource){ 0 };
-	otlp_begin_resource(&w, &resource);
-	otlp_put_list(&w, resource.attributes);
-	otlp_begin_scope(&w, &(struct otlp_scope){ .name = { name, strlen(name) },
-						   .version = { version, strlen(version) } });
-	return w;
-}
-
 static nsec_t limit_of(struct view limits, uint32_t index)
 {
 	nsec_t limit = 0;
@@ -149,7 +144,7 @@ static void add_root(struct annotator *a, struct otlp_reader *reader, const stru
 
 	if (!a->options.add || !slow_roots_accepts(span))
 		return;
-	late = begin_late(reader);
+	late = late_request(reader);
 	slow_roots_add(a->roots, span, &late);
 }
 
@@ -172,11 +167,48 @@ int annotator_add(struct annotator *a, struct live *live, uint64_t ticket, nsec_
 		slow.limit = limit_of(limits, slow.index);
 		slow.start = span.start;
 		slow.end = span.end;
-		slow.late = begin_late(&reader);
+		slow.late = late_request(&reader);
 		add_pending(a, &slow);
 		add_root(a, &reader, &span);
 	}
 	return r;
+}
+
+/* What a span has, in struct annotator's `annotated`; 0 at first. */
+enum { HAS_ANNOTATION = 1, HAS_FINDING = 2 };
+
+static uint32_t *annotated_at(struct annotator *a, const struct slow_span *slow)
+{
+	uint8_t key[sizeof(slow->trace) + sizeof(slow->id)];
+
+	memcpy(key, slow->trace, sizeof(slow->trace));
+	memcpy(key + sizeof(slow->trace), slow->id, sizeof(slow->id));
+	return recent_counts_at(a->annotated, key, sizeof(key));
+}
+
+static void put_finding(struct annotation *annotation, const struct model *model,
+			const struct span_finding *finding)
+{
+	struct otlp_put put = { .w = &annotation->attributes, .model = model };
+
+	span_finding_put(finding, &put);
+	otlp_put_done(&put);
+}
+
+/* Adds what is known of a slow span, or can be found out now. */
+static void add_finding(struct annotator *a, const struct span_set *spans, span_id id,
+			const struct slow_span *slow, struct annotation *annotation)
+{
+	struct span_finding finding;
+
+	if (!a->deviations)
+		return;
+	*annotated_at(a, slow) = HAS_ANNOTATION;
+	if (!deviations_take(a->deviations, slow->trace, slow->id, &finding) &&
+	    !deviations_find(a->deviations, spans, id, &finding))
+		return;
+	*annotated_at(a, slow) = HAS_FINDING;
+	put_finding(annotation, spans->model, &finding);
 }
 
 static bool annotate(struct annotator *a, const struct span_set *spans, span_id id,
@@ -200,6 +232,7 @@ static bool annotate(struct annotator *a, const struct span_set *spans, span_id 
 	if (!annotation_find(spans, id, &options, &annotation))
 		return false;
 	a->counters.annotated++;
+	add_finding(a, spans, id, slow, &annotation);
 	if (a->options.syscalls)
 		syscall_switch_slow(a->options.syscalls, spans, id, clock_now());
 	*recent_counts_at(a->counts, slow->trace, sizeof(slow->trace)) += annotation.span_count;
@@ -317,6 +350,50 @@ static void export_others(struct annotator *a, struct live *live)
 		inferred_spans_run(a->requests, &view);
 }
 
+/* A late child of a span that leaves its baseline; with the waits, unless it has them. */
+static void export_deviation(struct annotator *a, const struct span_set *spans, span_id id,
+			     const struct span_finding *finding, int64_t realtime)
+{
+	_cleanup_(annotation_done) struct annotation annotation = { 0 };
+	const struct span *span = span_set_at(spans, id);
+	struct slow_span slow = { .start = span->start + (uint64_t)realtime,
+				  .end = span->end + (uint64_t)realtime,
+				  .is_deviation = true };
+	struct annotation_options options = { .realtime = realtime,
+					      .spans_max = a->options.spans_max,
+					      .start = slow.start,
+					      .end = slow.end };
+
+	memcpy(slow.trace, finding->trace, sizeof(slow.trace));
+	memcpy(slow.id, finding->id, sizeof(slow.id));
+	if (*annotated_at(a, &slow) == HAS_FINDING)
+		return;
+	if (*annotated_at(a, &slow) || !annotation_find(spans, id, &options, &annotation))
+		otlp_begin_attributes(&annotation.attributes);
+	put_finding(&annotation, spans->model, finding);
+	slow.late = late_request_of(span_set_string(spans, span->service));
+	reply(a, &slow, &annotation, NULL);
+}
+
+/* Spans that leave their baseline, and were not slow until now. */
+static void export_deviations(struct annotator *a, struct live *live)
+{
+	nsec_t until, stop = clock_now() + RUN_MAX;
+	struct span_set spans = { 0 };
+	struct span_finding finding;
+
+	if (!a->deviations || !deviations_is_due(a->deviations, a->passed))
+		return;
+	spans.model = live_model(live, &until);
+	while (clock_now() < stop && deviations_next(a->deviations, a->passed, &finding)) {
+		span_id id = spans.model ? span_set_find(&spans, finding.trace, finding.id)
+					 : (span_id){ 0 };
+
+		if (id.i)
+			export_deviation(a, &spans, id, &finding, live_realtime_offset(live));
+	}
+}
+
 /* The model up to `until`; NULL if there is none, or it is too early to update it again. */
 static const struct model *update_model(struct annotator *a, struct live *live, nsec_t *ret_until)
 {
@@ -343,6 +420,7 @@ size_t annotator_run(struct annotator *a, struct live *live)
 	size_t kept = 0;
 
 	export_others(a, live);
+	export_deviations(a, live);
 	if (!model)
 		return a->pending.count;
 	for (size_t i = 0; i < a->pending.count; i++) {
@@ -367,7 +445,18 @@ static void on_batch(void *arg, const struct live_view *view)
 		a->model = view->model;
 	}
 	a->passed = view->now;
+	if (a->deviations)
+		deviations_end_batch(a->deviations, view);
 	history_add(a->history, view);
+}
+
+static void on_span(void *arg, const struct live_view *view, span_id root)
+{
+	struct annotator *a = arg;
+
+	(void)view;
+	if (a->deviations)
+		deviations_add(a->deviations, root);
 }
 
 static void on_tick(void *arg, const struct live_state *state)
@@ -380,5 +469,7 @@ static void on_tick(void *arg, const struct live_state *state)
 
 struct consumer annotator_consumer(struct annotator *a)
 {
-	return (struct consumer){ .arg = a, .batch_ended = on_batch, .tick = on_tick };
+	return (struct consumer){
+		.arg = a, .span_ended = on_span, .batch_ended = on_batch, .tick = on_tick
+	};
 }

@@ -12,6 +12,9 @@
  * Spans of a service that was not started by `sonde run` have no thread.  They are joined with the
  * rebuilt requests that they serve (analyse/span_join.h), a second after these have ended.
  *
+ * With a baseline, spans that leave it are annotated, too, whether they are slow or not
+ * (deviations.h).
+ *
  * The cost is bounded: one run takes a limited time, and if more slow spans wait than fit, the
  * newest get no annotation, and are counted.
  */
@@ -19,6 +22,7 @@
 #define SONDE_ANNOTATE_ANNOTATOR_H
 
 #include "annotate/annotation.h"
+#include "annotate/deviations.h"
 #include "annotate/governor.h"
 #include "annotate/inferred_spans.h"
 #include "annotate/slow_roots.h"
@@ -38,6 +42,7 @@ struct slow_span {
 	struct otlp_writer late; /* a request that has begun the resource of the span and a scope */
 	nsec_t complete_from;    /* no use to look for its records before; 0: unknown */
 	bool needs_join;         /* no thread of it is known */
+	bool is_deviation;       /* it is annotated because it leaves its baseline */
 };
 
 /* The annotation of a slow span; NULL if there is none, and then why. */
@@ -56,6 +61,8 @@ struct annotator_options {
 	bool requests;                            /* export them (inferred_spans.h) */
 	uint16_t skip_ports[INFERRED_SKIP_PORTS]; /* of the collector */
 	struct syscall_switch *syscalls;          /* borrowed: gets slow spans; or NULL */
+	const struct baseline *baseline;          /* to compare spans with; borrowed; or NULL */
+	const struct profiles *profiles;          /* of the baseline; borrowed */
 };
 
 struct annotator_counters {
@@ -66,6 +73,7 @@ struct annotator_counters {
 	uint64_t too_many;   /* no room, or no budget */
 	struct slow_roots_counters roots;
 	struct inferred_spans_counters requests;
+	struct deviations_counters deviations;
 };
 
 struct annotator *annotator_new(const struct annotator_options *options);

@@ -65,7 +65,7 @@ static int send_late(struct annotate_worker *w, struct slow_span *span,
 				   .end = span->end };
 
 	annotation_put_late(annotation, &about, &span->late);
-	w->status.late++;
+	w->status.late += !span->is_deviation;
 	return channel_send(w->channel,
 			    &(struct channel_message){ .kind = CHANNEL_EXPORT,
 						       .number = 1 + annotation->span_count },
@@ -194,6 +194,7 @@ static void on_tick(void *arg, const struct live_state *state)
 	s->requests = counters.requests.exported;
 	s->requests_placed = counters.requests.placed;
 	s->requests_shed = counters.requests.shed;
+	s->deviations = counters.deviations;
 	s->records = state->records;
 	s->lost = state->lost;
 	s->restarts = state->restarts;
@@ -239,7 +240,9 @@ int annotate_worker_run(struct live *live, struct channel *channel,
 						.arg = &w,
 						.governor = &w.governor,
 						.syscalls = syscalls,
-						.requests = options->requests };
+						.requests = options->requests,
+						.baseline = options->baseline,
+						.profiles = options->profiles };
 
 	memcpy(annotating.skip_ports, options->skip_ports, sizeof(annotating.skip_ports));
 

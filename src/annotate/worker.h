@@ -9,6 +9,7 @@
 #ifndef SONDE_ANNOTATE_WORKER_H
 #define SONDE_ANNOTATE_WORKER_H
 
+#include "annotate/deviations.h"
 #include "annotate/governor.h"
 #include "annotate/syscall_switch.h"
 #include "live/live.h"
@@ -21,6 +22,7 @@ struct annotate_status {
 	uint64_t unsent;            /* annotations that the relay did not read */
 	uint64_t paths, paths_shed; /* critical paths of roots; without one, as too many waited */
 	uint64_t requests, requests_placed, requests_shed; /* struct inferred_spans_counters */
+	struct deviations_counters deviations;             /* all 0 without a baseline */
 	uint64_t records, lost, restarts;
 	nsec_t window, window_wanted, lag;
 	uint64_t memory;
@@ -41,6 +43,9 @@ struct annotate_worker_options {
 	enum switch_mode syscalls;
 	bool requests;          /* export those of services without an SDK (inferred_spans.h) */
 	uint16_t skip_ports[3]; /* of the collector, by signal; 0: none */
+	/* what is usual, to compare spans with; borrowed; NULL: not compared */
+	const struct baseline *baseline;
+	const struct profiles *profiles;
 };
 
 /* What the worker needs of the relay for the governor; the body of CHANNEL_BUDGET. */

@@ -120,6 +120,14 @@ static void put_annotations(struct status_values *v, const struct status_source 
 	put(v, "requests_in_traces", VALUE_COUNTER, w->requests_placed,
 	    "Of these, in the trace of an SDK.");
 	put(v, "requests_shed", VALUE_COUNTER, w->requests_shed, "Of these, too many.");
+	put(v, "spans_compared", VALUE_COUNTER, w->deviations.compared,
+	    "Spans that were compared with the baseline.");
+	put(v, "requests_uncompared", VALUE_COUNTER, w->deviations.skipped,
+	    "Requests that were not, because there were too many.");
+	put(v, "spans_deviating", VALUE_COUNTER, w->deviations.found,
+	    "Spans that leave their baseline.");
+	put(v, "deviations_shed", VALUE_COUNTER, w->deviations.shed,
+	    "Of these, without annotation, as there were too many.");
 	put(v, "annotations_lost", VALUE_COUNTER, n.late + w->unsent,
 	    "Annotations that came too late or did not fit.");
 }

@@ -3,6 +3,8 @@
 
 #include <errno.h>
 #include <signal.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
@@ -115,4 +117,15 @@ void worker_process_end(struct worker_process *w)
 {
 	if (w->pid)
 		worker_process_reap(w);
+}
+
+void worker_process_skip(struct worker_process *w, const struct endpoints *endpoints)
+{
+	for (size_t i = 0; i < OTLP_SIGNAL_COUNT; i++) {
+		const struct endpoint *e = &endpoints->signals[i];
+		const char *colon = strrchr(e->name, ':');
+		uint16_t port = colon ? strtoul(colon + 1, NULL, 10) : 0;
+
+		w->worker.skip_ports[i] = e->is_loopback || (port != 80 && port != 443) ? port : 0;
+	}
 }

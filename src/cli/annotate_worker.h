@@ -13,6 +13,7 @@
 #include "annotate/worker.h"
 #include "live/live.h"
 #include "relay/channel.h"
+#include "relay/endpoint.h"
 
 struct keeper;
 
@@ -26,6 +27,12 @@ struct worker_process {
 	nsec_t pause;            /* before that */
 	unsigned int restarts;
 };
+
+/*
+ * The requests of the relay itself are not exported, or they would never end.  A collector on
+ * another host is not recorded; a port of its own is not worth missing a local web server.
+ */
+void worker_process_skip(struct worker_process *w, const struct endpoints *endpoints);
 
 /* Forks it.  0, or a negative errno. */
 int worker_process_start(struct worker_process *w, struct err *err);

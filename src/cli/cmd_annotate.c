@@ -26,6 +26,7 @@
 #include "cli/listen.h"
 #include "cli/log.h"
 #include "cli/opt.h"
+#include "cli/usual.h"
 #include "cli/warn.h"
 #include "record/keeper.h"
 #include "record/privilege.h"
@@ -35,7 +36,7 @@ struct annotate_opts {
 	struct opt_list pids, ports, set;
 	const char *cgroup;
 	bool all_processes;
-	const char *threshold, *config, *grpc, *http, *to;
+	const char *threshold, *config, *grpc, *http, *to, *baseline;
 	bool all, requests, status, json;
 	const char *syscalls; /* NULL: not given */
 	bool syscalls_when_slow;
@@ -61,6 +62,9 @@ static const struct opt annotate_opts[] = {
 	  "(default p95)",
 	  FIELD(threshold) },
 	{ OPT_FLAG, 0, "all", NULL, "explain all spans", FIELD(all) },
+	{ OPT_STRING, 'b', "baseline", "BASELINE",
+	  "explain spans that differ from what sonde learn wrote to this file, slow or not",
+	  FIELD(baseline) },
 	{ OPT_FLAG, 0, "requests", NULL, "add spans for requests of services without an SDK",
 	  FIELD(requests) },
 	{ OPT_STRING, 0, "config", "FILE", "read thresholds of services and operations",
@@ -415,24 +419,28 @@ static void show_summary(const struct annotating *a)
 	fputs(text ?: "", stderr);
 }
 
-/*
- * The requests of the relay itself are not exported, or they would never end.  A collector on
- * another host is not recorded; a port of its own is not worth missing a local web server.
- */
-static void find_collector_ports(const struct endpoints *endpoints, uint16_t ports[])
+static void set_worker(struct annotating *a, struct keeper *keeper, const struct usual *usual)
 {
-	for (size_t i = 0; i < OTLP_SIGNAL_COUNT; i++) {
-		const struct endpoint *e = &endpoints->signals[i];
-		const char *colon = strrchr(e->name, ':');
-		uint16_t port = colon ? strtoul(colon + 1, NULL, 10) : 0;
+	const struct annotate_opts *o = a->opts;
 
-		ports[i] = e->is_loopback || (port != 80 && port != 443) ? port : 0;
-	}
+	a->worker.keeper = keeper;
+	a->worker.options = (struct live_options){ .window = o->look_back,
+						   .memory = o->memory,
+						   .all_requests = o->requests };
+	a->worker.worker = (struct annotate_worker_options){
+		.syscalls = o->syscalls_when_slow ? SWITCH_WHEN_SLOW
+			    : o->syscalls         ? SWITCH_ALWAYS
+						  : SWITCH_NEVER,
+		.requests = o->requests,
+		.baseline = usual->baseline,
+		.profiles = &usual->profiles,
+	};
 }
 
 static int annotate_run(const void *opts, char **operands, struct err *err)
 {
 	struct annotating a = { .opts = opts, .scope = scope_of(opts) };
+	_cleanup_(usual_done) struct usual usual = { 0 };
 	struct keeper *keeper = NULL;
 	int r;
 
@@ -441,6 +449,8 @@ static int annotate_run(const void *opts, char **operands, struct err *err)
 		return status_show(a.opts->http, a.opts->json, err);
 	if (a.opts->set.count)
 		return annotate_control_send(a.opts->http, &a.opts->set, err);
+	if (a.opts->baseline && (r = usual_load(a.opts->baseline, &usual, err)) < 0)
+		return r;
 	r = open_network(&a, err);
 	catch_signals();
 	raise_descriptors();
@@ -450,16 +460,9 @@ static int annotate_run(const void *opts, char **operands, struct err *err)
 		r = start_keeper(a.opts, &a.scope, &keeper, err);
 	if (r == 0)
 		r = annotate_control_open(&a.control, err);
-	a.worker.keeper = keeper;
-	a.worker.options = (struct live_options){ .window = a.opts->look_back,
-						  .memory = a.opts->memory,
-						  .all_requests = a.opts->requests };
-	a.worker.worker.syscalls = a.opts->syscalls_when_slow ? SWITCH_WHEN_SLOW
-				   : a.opts->syscalls         ? SWITCH_ALWAYS
-							      : SWITCH_NEVER;
-	a.worker.worker.requests = a.opts->requests;
+	set_worker(&a, keeper, &usual);
 	if (r == 0)
-		find_collector_ports(&a.endpoints, a.worker.worker.skip_ports);
+		worker_process_skip(&a.worker, &a.endpoints);
 	if (r == 0)
 		r = run(&a, err);
 	if (a.relay)

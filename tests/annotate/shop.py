@@ -22,6 +22,7 @@ import time
 
 HEADER = struct.Struct("<QQ?Q")
 WAIT = 0.060  # seconds
+SHORT = 0.008  # seconds
 WORK = 0.030  # seconds of CPU time
 SPIN = 0.200  # seconds of CPU time of the fault 'spin'
 BURST = 0.020  # seconds
@@ -202,7 +203,24 @@ def many_calls(tracer):
             time.sleep(WAIT / 5)
 
 
+is_contended = False  # the fault 'switched', which 'switch' switches on and off
+
+
+def switch():
+    global is_contended
+    is_contended = not is_contended
+
+
+def work_or_wait():
+    """The same span, with a fault that is far from slow."""
+    work(0.0005)
+    if is_contended:
+        held(lambda: time.sleep(SHORT))
+
+
 FAULTS = {
+    "switch": lambda tracer, port: switch(),
+    "switched": lambda tracer, port: work_or_wait(),
     "fast": lambda tracer, port: None,
     "sleep": lambda tracer, port: time.sleep(WAIT),
     "nested": lambda tracer, port: nest(tracer),
