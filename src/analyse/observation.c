@@ -252,6 +252,7 @@ struct observer *observer_new(const struct span_set *spans)
 	struct observer *o = must_alloc(sizeof(*o));
 
 	o->spans = o->own.spans = spans;
+	o->own.skips_bytes = true;
 	find_hosts(o);
 	return o;
 }

@@ -104,6 +104,8 @@ void observations_find(const struct span_set *spans, observation_fn *fn, void *a
  * observer - the same for chosen trees, such as those of requests that have just ended.  A new
  * observer reads the threads of the model once, and nothing else.  It ends with the span set.
  *
+ * A tree then costs time for its own records only; the bytes of its spans are not summed up.
+ *
  * The span at the top counts as the root, so its type is its subtree, even if it has a parent.
  */
 struct observer;

@@ -174,8 +174,9 @@ static void add_thread(struct own_fill *f, thread_id thread, nsec_t from, nsec_t
 	struct stretch s;
 	bool more = model_stretch_at(model, thread, from, &s);
 
-	byte_sums_add(&f->own->bytes, model, thread, from, to, &f->observation->network_bytes,
-		      &f->observation->disk_bytes);
+	if (!f->own->skips_bytes)
+		byte_sums_add(&f->own->bytes, model, thread, from, to,
+			      &f->observation->network_bytes, &f->observation->disk_bytes);
 	footprint_add(&f->own->footprint, model, thread, from, to);
 	if (!more && from < begin && begin < to) {
 		f->interval->gap += begin - from;

@@ -25,6 +25,7 @@ struct own_states {
 	VEC(struct own_cut) cuts; /* of the current span, in order */
 	struct byte_sums bytes;
 	struct footprint footprint; /* of the current span */
+	bool skips_bytes;           /* leave them 0: their sums read all of a thread */
 };
 
 void own_states_done(struct own_states *own);

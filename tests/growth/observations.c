@@ -189,6 +189,31 @@ static void shared_samples(size_t n)
 	find(model);
 }
 
+/* Spans that are observed on their own, of a thread that sends messages all the time. */
+static void one_by_one(size_t n)
+{
+	struct model *model = model_new();
+	struct source source = story_source(0);
+	struct span_set spans = { .model = model };
+
+	add_thread(model, 4 * n + 4);
+	for (size_t i = 1; i <= n; i++) {
+		model_add(model, &source,
+			  REC(MESSAGE, message, 4 * i * STEP, 1, .object = 4, .bytes = 1,
+			      .position = i, .direction = MESSAGE_SEND,
+			      .object_kind = OBJECT_INET));
+		add_span(model, i, 1, 0, 4 * i * STEP, (4 * i + 3) * STEP);
+	}
+	model_finish(model);
+	for (uint32_t i = 1; i < span_set_count(&spans); i++) {
+		struct observer *observer = observer_new(&spans);
+
+		observer_span(observer, (span_id){ i }, 1, ignore, NULL);
+		observer_free(observer);
+	}
+	model_free(model);
+}
+
 int main(int argc, char **argv)
 {
 	static const struct {
@@ -204,6 +229,7 @@ int main(int argc, char **argv)
 		{ "shared-messages", shared_messages },
 		{ "shared-samples", shared_samples },
 		{ "contexts", contexts },
+		{ "one-by-one", one_by_one },
 	};
 
 	for (size_t i = 0; i < ARRAY_LEN(cases); i++)
