@@ -31,6 +31,14 @@ bench: setup-bench all ## the cost of recording and reading, next to other trace
 lab-faults: setup-faults all ## services with known faults, explained and compared with the truth
 	@tests/faults/lab.py --build build/faults --sonde build/sonde $(FAULTS)
 
+lab: setup-lab all ## the diagnosis lab: known faults in several services, diagnosed; up to an hour
+	@ninja -C build lab
+	@lab/lab.py --build build $(LAB)
+
+lab-short: setup-lab all ## a few cases of each class of the diagnosis lab, 5 minutes
+	@ninja -C build lab
+	@lab/lab.py --build build --short $(LAB)
+
 fuzz: setup-test ## run each fuzzer for FUZZ_TIME seconds
 	@tools/run_tests fuzz $(FUZZ_TIME)
 
@@ -84,4 +92,4 @@ setup-%:
 	@$(own) tools/backports build/otel-cpp opentelemetry-cpp-dev libabsl-dev || [ $$? = 77 ]
 
 .NOTPARALLEL:
-.PHONY: all test check demo demo-bank bench lab-faults fuzz damage soak robust flight jaeger mutate install uninstall format clean help
+.PHONY: all test check demo demo-bank bench lab-faults lab lab-short fuzz damage soak robust flight jaeger mutate install uninstall format clean help

@@ -14,7 +14,7 @@ import pypi  # noqa: E402
 
 SEQ2PAT = ["seq2pat==2.0.0"]
 LENGTH, SHARE, GAP = 60, 0.95, (0, 2)
-KINDS = {"random": "random", "20": "20 %", "5": "5 %", "2": "2 %", "1": "1 %"}
+KINDS = {"random": "random", "20": "20 %", "5": "5 %", "2": "2 %", "1": "1 %", "0.5": "0.5 %"}
 Run = collections.namedtuple("Run", "patterns longest complete cpu elapsed kib")
 
 
@@ -25,7 +25,7 @@ def mine(program, kind, count, closed, threads=1):
 
 
 def run_ours(program, quick):
-    count, rounds = (1000, 1) if quick else (100_000, 7)
+    count, rounds = (1000, 1) if quick else (100_000, 5)
     variants = [(kind, closed, threads) for kind in KINDS for closed, threads in (("ends", 1), ("all", 1), ("ends", 2))]
     results = stats.rounds("mine", rounds, variants, lambda v: mine(program, v[0], count, v[1], v[2]))
     print(f"{count:,} sequences of {LENGTH} letters out of eight. *random*: independent walks. Otherwise, a common walk of "

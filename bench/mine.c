@@ -11,10 +11,10 @@
  * the peak resident size in KiB, which includes the sequences.  Without SHARE, prints the
  * sequences.
  *
- * Of KIND random, each sequence is a walk over eight letters without equal neighbours.  Other kinds
- * are a percentage: a common walk, in which that share of the letters is deleted, another letter is
- * inserted before that share, and that share is replaced, all at random.  The start of the walk is
- * repeated to fill the length.
+ * Of KIND random, each sequence is a walk over eight letters in which no letter is repeated.  Other
+ * kinds are a percentage: a common walk, in which that share of the letters is deleted, another
+ * letter is inserted before that share, and that share is replaced, all at random.  The start of
+ * the walk is repeated to fill the length.
  */
 #include "analyse/mine.h"
 #include "clock.h"

@@ -21,8 +21,8 @@
 #define PEOPLE 8
 #define REQUESTS 4096   /* per person and kind, at most */
 #define IMPORT_EVERY 20 /* requests */
-#define IMPORT_SIZE 192 /* contacts */
-#define PAUSE_US 30000  /* average pause between requests */
+#define IMPORT_SIZE 192 /* contacts, unless DEMO_IMPORT has another number */
+#define PAUSE_US 30000  /* average pause between requests, unless DEMO_PAUSE_US has another one */
 
 enum kind { HOME, IMPORT, KINDS };
 
@@ -44,12 +44,14 @@ struct person {
 static const char *const names[KINDS] = { "GET /home", "POST /import" };
 
 static struct person people[PEOPLE];
+static int import_size = IMPORT_SIZE;
+static unsigned pause_us = PAUSE_US;
 
 static void send_request(struct person *p, struct peer *front, enum kind kind)
 {
 	uint64_t wall = wall_ns(), start = now_ns();
 	bool sent = kind == IMPORT ? peer_write(front, "POST /import person%d %d\n", p->number,
-						IMPORT_SIZE)
+						import_size)
 				   : peer_write(front, "GET /home person%d\n", p->number);
 
 	if (!sent || !peer_read(front))
@@ -70,7 +72,7 @@ static void *run_person(void *arg)
 	peer_connect(&front, p->port);
 	for (int turn = 2 * p->number; now_ns() < p->end && p->count[HOME] < REQUESTS; turn++) {
 		send_request(p, &front, turn % IMPORT_EVERY == 0 ? IMPORT : HOME);
-		usleep((unsigned)rand_r(&seed) % (2 * PAUSE_US));
+		usleep((unsigned)rand_r(&seed) % (2 * pause_us));
 	}
 	peer_close(&front);
 	return NULL;
@@ -152,6 +154,10 @@ int main(int argc, char **argv)
 	if (argc != 3 && argc != 4)
 		errx(2, "usage: client FRONT_PORT SECONDS [SPANS]");
 	live_briefly();
+	if (getenv("DEMO_IMPORT"))
+		import_size = atoi(getenv("DEMO_IMPORT"));
+	if (getenv("DEMO_PAUSE_US"))
+		pause_us = (unsigned)atoi(getenv("DEMO_PAUSE_US"));
 	for (int i = 0; i < PEOPLE; i++) {
 		people[i].number = i + 1;
 		people[i].port = argv[1];

@@ -17,7 +17,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "net.h"
+#include "request.h"
 
 #define CONTACTS 1024
 #define IMPORT_MAX 192
@@ -102,30 +102,46 @@ static const struct contact *find(const struct book *book, const char *name)
 	return NULL;
 }
 
-static void reply(struct peer *peer, void *service)
+static void reply_import(struct peer *peer, struct book *book, const char *name, unsigned count)
 {
-	struct book *book = service;
+	struct request request;
+
+	REQUEST_BEGIN(&request, peer, "import");
+	import(book, name, count);
+	peer_write(peer, "ok\n");
+	request_end(&request);
+}
+
+static void reply_get(struct peer *peer, struct book *book, const char *name)
+{
 	const struct contact *found;
 	struct contact copy;
+	struct request request;
+
+	REQUEST_BEGIN(&request, peer, "get");
+	pthread_mutex_lock(&book->lock);
+	found = find(book, name);
+	if (found)
+		copy = *found;
+	pthread_mutex_unlock(&book->lock);
+	if (found)
+		peer_write(peer, "ok %u\n", copy.number);
+	else
+		peer_write(peer, "none\n");
+	request_end(&request);
+}
+
+static void reply(struct peer *peer, void *service)
+{
 	char name[32];
 	unsigned count;
 
-	if (sscanf(peer->line, "import %31s %u", name, &count) == 2) {
-		import(book, name, count);
-		peer_write(peer, "ok\n");
-	} else if (sscanf(peer->line, "get %31s", name) == 1) {
-		pthread_mutex_lock(&book->lock);
-		found = find(book, name);
-		if (found)
-			copy = *found;
-		pthread_mutex_unlock(&book->lock);
-		if (found)
-			peer_write(peer, "ok %u\n", copy.number);
-		else
-			peer_write(peer, "none\n");
-	} else {
+	if (sscanf(peer->line, "import %31s %u", name, &count) == 2)
+		reply_import(peer, service, name, count);
+	else if (sscanf(peer->line, "get %31s", name) == 1)
+		reply_get(peer, service, name);
+	else
 		peer_write(peer, "bad request\n");
-	}
 }
 
 int main(int argc, char **argv)
@@ -135,7 +151,7 @@ int main(int argc, char **argv)
 
 	if (argc < 2)
 		errx(2, "usage: contacts PORT_FILE [flush]");
-	live_briefly();
+	service_init("contacts");
 	book.lock_across_flush = argc > 2 && !strcmp(argv[2], "flush");
 	book.wal = open("contacts.wal", O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
 	if (book.wal < 0)

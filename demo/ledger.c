@@ -6,12 +6,12 @@
  *
  * Every entry is hashed with the one before it, so a balance is computed by
  * replaying the journal from its start: one or two milliseconds of arithmetic.
- * This service has no fault.  It is slow if another busy program runs on its CPU.
+ * It is slow if another busy program runs on its CPU.
  */
 #include <err.h>
 #include <stdlib.h>
 
-#include "net.h"
+#include "request.h"
 
 #define ENTRIES 1500000u
 
@@ -36,12 +36,21 @@ static unsigned replay(const char *name)
 	return balance;
 }
 
+static void balance(struct peer *peer, const char *name)
+{
+	struct request request;
+
+	REQUEST_BEGIN(&request, peer, "balance");
+	peer_write(peer, "ok %u\n", replay(name));
+	request_end(&request);
+}
+
 static void reply(struct peer *peer, void *service)
 {
 	char name[32];
 
 	if (sscanf(peer->line, "balance %31s", name) == 1)
-		peer_write(peer, "ok %u\n", replay(name));
+		balance(peer, name);
 	else
 		peer_write(peer, "bad request\n");
 }
@@ -50,6 +59,6 @@ int main(int argc, char **argv)
 {
 	if (argc != 2)
 		errx(2, "usage: ledger PORT_FILE");
-	live_briefly();
+	service_init("ledger");
 	serve(listen_on_free_port(argv[1]), "ledger", reply, NULL);
 }

@@ -14,25 +14,37 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "faults.h"
+
 #define LIFE_SECONDS 60
 
 void live_briefly(void)
 {
+	const char *life = getenv("DEMO_LIFE");
 	pid_t parent = getppid();
 
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (getppid() != parent) /* the parent exited before prctl() */
 		exit(EXIT_FAILURE);
 	signal(SIGPIPE, SIG_IGN); /* peer_write() returns the error */
-	alarm(LIFE_SECONDS);
+	alarm(life ? (unsigned)atoi(life) : LIFE_SECONDS);
 }
 
-static struct sockaddr_in loopback(int port)
+void service_init(const char *name)
 {
+	live_briefly();
+	faults_init(getenv("DEMO_FAULTS"), name, ".");
+}
+
+/* A port of the address in a variable of the environment, or else of 127.0.0.1. */
+static struct sockaddr_in address_of(const char *variable, int port)
+{
+	const char *host = getenv(variable);
+
 	return (struct sockaddr_in){
 		.sin_family = AF_INET,
 		.sin_port = htons((uint16_t)port),
-		.sin_addr.s_addr = htonl(INADDR_LOOPBACK),
+		.sin_addr.s_addr = host ? inet_addr(host) : htonl(INADDR_LOOPBACK),
 	};
 }
 
@@ -50,13 +62,15 @@ static void write_port(const char *path, int port)
 
 int listen_on_free_port(const char *port_file)
 {
-	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	struct sockaddr_in address = loopback(0);
+	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), yes = 1;
+	const char *port = getenv("DEMO_PORT");
+	struct sockaddr_in address = address_of("DEMO_LISTEN", port ? atoi(port) : 0);
 	socklen_t size = sizeof(address);
 
-	if (fd < 0 || bind(fd, (struct sockaddr *)&address, size) || listen(fd, 64) ||
+	if (fd < 0 || setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof(yes)) ||
+	    bind(fd, (struct sockaddr *)&address, size) || listen(fd, 64) ||
 	    getsockname(fd, (struct sockaddr *)&address, &size))
-		err(EXIT_FAILURE, "cannot listen on 127.0.0.1");
+		err(EXIT_FAILURE, "cannot listen");
 	write_port(port_file, ntohs(address.sin_port));
 	return fd;
 }
@@ -81,10 +95,10 @@ void peer_accept(struct peer *peer, int listener)
 void peer_connect(struct peer *peer, const char *port)
 {
 	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	struct sockaddr_in address = loopback(atoi(port));
+	struct sockaddr_in address = address_of("DEMO_CALLS", atoi(port));
 
 	if (fd < 0 || connect(fd, (struct sockaddr *)&address, sizeof(address)))
-		err(EXIT_FAILURE, "cannot connect to 127.0.0.1:%s", port);
+		err(EXIT_FAILURE, "cannot connect to port %s", port);
 	peer_init(peer, fd);
 }
 
@@ -95,9 +109,15 @@ void peer_close(struct peer *peer)
 
 bool peer_read(struct peer *peer)
 {
+	char *tab;
+
 	if (!fgets(peer->line, sizeof(peer->line), peer->in))
 		return false;
 	peer->line[strcspn(peer->line, "\n")] = '\0';
+	tab = strchr(peer->line, '\t');
+	peer->trace = tab ? tab + 1 : NULL;
+	if (tab)
+		*tab = '\0';
 	return true;
 }
 

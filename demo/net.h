@@ -16,17 +16,26 @@
 struct peer {
 	FILE *in;
 	int fd;
-	char line[256]; /* last line read, without its newline */
+	char line[256]; /* last line read, without its newline and trace context */
+	const char
+		*trace; /* trace context of the last line, after a tab in it; NULL if it has none */
 };
 
-/* End this process with its parent, and after a minute at the latest. */
+/* End this process with its parent, and after DEMO_LIFE seconds (60) at the latest. */
 void live_briefly(void);
 
-/* Listen on a free port of 127.0.0.1, then write its number to the file. */
+/* Start a service: live_briefly(), and faults.h with the directory DEMO_FAULTS. */
+void service_init(const char *name);
+
+/*
+ * Listen on port DEMO_PORT of the address DEMO_LISTEN, by default on a free port of 127.0.0.1, then
+ * write its number to the file.
+ */
 int listen_on_free_port(const char *port_file);
 
 /* Accept the next connection; peer_close() closes it. */
 void peer_accept(struct peer *peer, int listener);
+/* Connect to a port of the address DEMO_CALLS, by default of 127.0.0.1. */
 void peer_connect(struct peer *peer, const char *port);
 void peer_close(struct peer *peer);
 

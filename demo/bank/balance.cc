@@ -51,12 +51,13 @@ class Cache
 static std::string balance_of(int account)
 {
 	static const int ledger = std::stoi(bank::setting("BANK_LEDGER_PORT"));
+	static const std::string host = bank::address("BANK_BALANCE_CALLS");
 	thread_local Cache cache;
 	std::string cached = cache.get(account);
 
 	if (!cached.empty())
 		return cached;
-	std::string balance = bank::call(ledger, "/balance/" + std::to_string(account));
+	std::string balance = bank::call(host, ledger, "/balance/" + std::to_string(account));
 	cache.put(account, balance);
 	return balance;
 }

@@ -33,6 +33,7 @@ FAULTS = {
 DELAY = 0.030  # seconds
 THREADS = 8
 PROCESSES = {"frontend": 2, "users": 1, "contacts": 1}
+PORTS = [*PROCESSES, "ledger", "balance", "redis", "database", "relay"]
 PATIENCE = 120  # timeout of each step, in seconds
 DIRECTLY = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 
@@ -75,13 +76,25 @@ def connects(port):
 
 
 class Bank:
-    """workers: worker class of gunicorn, gthread or sync; wrap: prefix of each service's command."""
+    """A bank in a temporary directory.
 
-    def __init__(self, build, workers="gthread", wrap=(), env=None):
+    workers     worker class of gunicorn, gthread or sync; or a dictionary of those of each service
+    wrap        prefix of each service's command
+    cpus        CPU of each service that runs on one; the last CPU for ledger and balance if it is None
+    env         more variables: BANK_LISTEN is the address that services listen on, and BANK_FRONTEND_CALLS and
+                BANK_BALANCE_CALLS those at which they call others; 127.0.0.1 without them
+    ports       port of each of PORTS; free ones if it is None
+    processes   number of processes of each Python service
+    """
+
+    def __init__(self, build, workers="gthread", wrap=(), env=None, cpus=None, ports=None, processes=None):
         self.room = pathlib.Path(build).resolve() / "bank"
-        self.workers, self.wrap = workers, [str(word) for word in wrap]
+        self.workers = workers if isinstance(workers, dict) else dict.fromkeys(PROCESSES, workers)
+        self.wrap = [str(word) for word in wrap]
+        last = max(os.sched_getaffinity(0))
+        self.cpus = {"ledger": last, "balance": last} if cpus is None else cpus
         self.processes, self.directory, self.extra_env = {}, None, env or {}
-        self.ports = {}
+        self.ports, self.counts = ports or {}, PROCESSES | (processes or {})
 
     def __enter__(self):
         setup.make(self.room)
@@ -99,10 +112,15 @@ class Bank:
     def switch(self, fault, on):
         if fault not in FAULTS:
             raise ValueError(f"unknown fault '{fault}'")
-        if on:
-            (self.faults / fault).touch()
-        else:
+        self.inject(fault, "" if on else None)
+
+    def inject(self, fault, strength):
+        """Write the file of a fault, such as sleep@users (faults.py), or remove it if strength is None."""
+        if strength is None:
             (self.faults / fault).unlink(missing_ok=True)
+        else:
+            (self.faults / f".{fault}").write_text(str(strength))
+            (self.faults / f".{fault}").rename(self.faults / fault)  # readers find all of it or nothing
 
     @property
     def faults(self):
@@ -120,7 +138,7 @@ class Bank:
         self.directory.chmod(0o755)
         self.faults.mkdir()
         self.logs.mkdir()
-        self.ports = free_ports([*PROCESSES, "ledger", "balance", "redis", "database", "relay"])
+        self.ports = self.ports or free_ports(PORTS)
         self.start_stores()
         self.start_services()
         self.await_all()
@@ -136,17 +154,30 @@ class Bank:
         self.wait("postgres", lambda: is_database(self.ports["database"]))
 
     def start_services(self):
-        cpu = max(os.sched_getaffinity(0))
-        pinned = ["taskset", "-c", cpu]
         for name in ("ledger", "balance"):
-            self.spawn(name, *pinned, *self.wrap, self.room / "bin" / name)
-        for name, processes in PROCESSES.items():
-            self.spawn(name, *self.wrap, self.room / "python/bin/gunicorn", f"{name}:app", "--chdir", HERE, "--bind",
-                       f"127.0.0.1:{self.ports[name]}", "--workers", processes, "--worker-class", self.workers,
-                       *(["--threads", THREADS] if self.workers == "gthread" else []), "--log-level", "warning")
+            self.spawn(name, *self.pinned(name), *self.wrap, self.room / "bin" / name)
+        for name in PROCESSES:
+            self.start_python(name)
         python = self.room / "python/bin/python"
         self.spawn("relay", python, HERE / "relay.py", self.ports["relay"], self.ports["balance"], DELAY)
-        self.spawn("hog", *pinned, python, HERE / "hog.py", self.faults / "hog")
+        self.spawn("hog", *self.pinned("ledger"), python, HERE / "hog.py", self.faults / "hog")
+
+    def pinned(self, name):
+        """The prefix of a command that runs it on the CPU of a service, if the service has one."""
+        return ["taskset", "-c", self.cpus[name]] if name in self.cpus else []
+
+    def start_python(self, name):
+        workers, address = self.workers[name], self.extra_env.get("BANK_LISTEN", "127.0.0.1")
+        self.spawn(name, *self.pinned(name), *self.wrap, self.room / "python/bin/gunicorn", f"{name}:app", "--chdir", HERE,
+                   "--bind", f"{address}:{self.ports[name]}", "--workers", self.counts[name], "--worker-class", workers,
+                   *(["--threads", THREADS] if workers == "gthread" else []), "--log-level", "warning")
+
+    def restart(self, name, workers):
+        """Restart one Python service with another worker class."""
+        end({name: self.processes.pop(name)})
+        self.workers[name] = workers
+        self.start_python(name)
+        self.wait(name, lambda: answers(f"http://127.0.0.1:{self.ports[name]}/health"))
 
     def await_all(self):
         for name in (*PROCESSES, "ledger", "balance"):

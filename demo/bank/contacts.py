@@ -5,11 +5,9 @@ This service has two faults.  `slow-query` compares numbers as text, so that the
 cannot use an index and reads all entries for each contact.  `flush` writes an access log and
 flushes it to disk many times in each request.
 """
-import os
-import pathlib
-
 from flask import jsonify
 
+import faults
 import service
 
 LINES = 128  # lines of the log per request
@@ -21,23 +19,17 @@ SLOW_QUERY = """SELECT name, account, (SELECT max(id) FROM entries e
     FROM contacts c WHERE owner = %s ORDER BY name"""
 
 app = service.create("contacts")
-pool = service.Pool()
-seen = pathlib.Path(os.environ["BANK_DIRECTORY"]) / "seen"
+pool = service.Pool("contacts")
 
 
-def log_access(account):
-    """Flush each line to disk before the next one."""
-    with seen.open("a") as log:
-        for i in range(LINES):
-            log.write(f"line {i} about {account}\n")
-            log.flush()
-            os.fsync(log.fileno())
+def is_query_slow():
+    return service.fault("slow-query") or service.fault("slow-query@contacts")
 
 
 @app.get("/contacts/<int:account>")
 def contacts_of(account):
     if service.fault("flush"):
-        log_access(account)
+        faults.write_lines(faults.DIRECTORY / "seen", LINES)
     with pool.cursor() as cursor:
-        cursor.execute(SLOW_QUERY if service.fault("slow-query") else GOOD_QUERY, [account])
+        cursor.execute(SLOW_QUERY if is_query_slow() else GOOD_QUERY, [account])
         return jsonify(cursor.fetchall())

@@ -2,14 +2,16 @@
 """frontend - the service for customers: log in, view the home page, log out.
 
 A session is a key in redis.  For everything else, the frontend calls the other services, one
-after the other.
+after the other.  With the fault `pool@frontend`, a process handles one request at a time, as if all
+its threads shared a session of `requests`.
 """
 import os
 import secrets
+import threading
 
 import redis
 import requests
-from flask import abort, jsonify, request
+from flask import abort, g, jsonify, request
 from opentelemetry import trace
 
 import service
@@ -17,19 +19,34 @@ import service
 SESSION_SECONDS = 600
 app = service.create("frontend")
 sessions = redis.Redis(port=int(os.environ["BANK_REDIS_PORT"]))
+only = threading.Lock()
 
 
 def url(name, path):
     """The URL of another service; with the fault `delay`, balance is behind a relay."""
+    host = os.environ.get("BANK_FRONTEND_CALLS", "127.0.0.1")
     if name == "balance" and service.fault("delay"):
-        name = "relay"
-    return f"http://127.0.0.1:{os.environ[f'BANK_{name.upper()}_PORT']}{path}"
+        host, name = "127.0.0.1", "relay"
+    return f"http://{host}:{os.environ[f'BANK_{name.upper()}_PORT']}{path}"
 
 
 def call(name, path):
     reply = requests.get(url(name, path))
     reply.raise_for_status()
     return reply.json()
+
+
+@app.before_request
+def await_session():
+    if service.fault("pool@frontend"):
+        only.acquire()
+        g.has_session = True
+
+
+@app.teardown_request
+def return_session(_):
+    if g.pop("has_session", False):
+        only.release()
 
 
 @app.after_request

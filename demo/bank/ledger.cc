@@ -5,7 +5,8 @@
  * In addition, the thread `auditor` computes a digest of all entries each second,
  * to detect changes.  A lock protects the digest; every request holds it for a
  * moment.  With the fault `lock`, the auditor computes digests without a pause and
- * holds the lock while it queries the database.
+ * holds the lock while it queries the database.  `slow-query@ledger` compares numbers
+ * as text, so that the database cannot use an index.
  */
 #include <chrono>
 #include <iostream>
@@ -22,6 +23,11 @@ using namespace std::chrono_literals;
 static const char amounts_query[] = "SELECT amount FROM entries WHERE account = $1";
 static const char entries_query[] = "SELECT id, peer, amount FROM entries WHERE account = $1"
 				    " ORDER BY id DESC LIMIT 10";
+static const char slow_amounts_query[] =
+	"SELECT amount FROM entries WHERE account::text = $1::text";
+static const char slow_entries_query[] =
+	"SELECT id, peer, amount FROM entries WHERE account::text = $1::text"
+	" ORDER BY id DESC LIMIT 10";
 static const char digest_query[] = "SELECT md5(string_agg(md5(e::text), '' ORDER BY id))"
 				   " FROM entries e WHERE id >= $1";
 
@@ -92,7 +98,8 @@ static std::string sealed(const std::string &name, const std::string &value)
 
 static std::string balance_of(int account)
 {
-	auto rows = database().query(amounts_query, account);
+	bool slow = bank::fault("slow-query@ledger");
+	auto rows = database().query(slow ? slow_amounts_query : amounts_query, account);
 	long sum = 0;
 
 	for (int i = 0; i < PQntuples(rows.get()); i++)
@@ -102,7 +109,8 @@ static std::string balance_of(int account)
 
 static std::string entries_of(int account)
 {
-	auto rows = database().query(entries_query, account);
+	bool slow = bank::fault("slow-query@ledger");
+	auto rows = database().query(slow ? slow_entries_query : entries_query, account);
 	std::string list;
 
 	for (int i = 0; i < PQntuples(rows.get()); i++)

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "service.h"
 
+#include "../faults.h"
+
 #include <csignal>
 #include <cstdlib>
 #include <iostream>
@@ -44,6 +46,13 @@ std::string setting(const char *name)
 		exit(EXIT_FAILURE);
 	}
 	return value;
+}
+
+std::string address(const char *name)
+{
+	const char *value = getenv(name);
+
+	return value ? value : "127.0.0.1";
 }
 
 /* Log a missing collector once, instead of once for each batch. */
@@ -137,9 +146,13 @@ static otel::trace::StartSpanOptions server_span(const httplib::Request &request
 	return options;
 }
 
-Service::Service(const std::string &name)
+Service::Service(const std::string &service_name) : name(service_name)
 {
+	static const std::string faults = setting("BANK_FAULTS");
+	static const std::string logs = setting("BANK_DIRECTORY");
 	sigset_t wanted;
+
+	faults_init(faults.c_str(), name.c_str(), logs.c_str());
 
 	sigemptyset(&wanted);
 	sigaddset(&wanted, SIGTERM);
@@ -171,6 +184,7 @@ void Service::handle(const std::string &path, const Handler &handler,
 {
 	Span span("GET " + path, server_span(request));
 
+	faults_inject(path.c_str() + 1);
 	try {
 		std::string body = handler(std::stoi(request.matches[1]));
 		response.set_content(body, "application/json");
@@ -193,18 +207,18 @@ void Service::serve(int port)
 		server.stop();
 	});
 
-	if (!server.listen("127.0.0.1", port)) {
+	if (!server.listen(address("BANK_LISTEN"), port)) {
 		std::cerr << "cannot listen on port " << port << "\n";
 		exit(EXIT_FAILURE);
 	}
 	until.join();
 }
 
-std::string call(int port, const std::string &path)
+std::string call(const std::string &host, int port, const std::string &path)
 {
 	Span span("GET", client_span());
 	Carrier carrier;
-	httplib::Client client("127.0.0.1", port);
+	httplib::Client client(host, port);
 
 	otel::trace::propagation::HttpTraceContext().Inject(
 		carrier, otel::context::RuntimeContext::GetCurrent());

@@ -26,6 +26,9 @@ bool fault(const std::string &name);
 /* A variable of the environment; exits if it is not set. */
 std::string setting(const char *name);
 
+/* An address in the environment; 127.0.0.1 if it is not set. */
+std::string address(const char *name);
+
 /* A span that is the current one of the thread until the end of the scope. */
 class Span
 {
@@ -50,7 +53,7 @@ class Service
 {
       public:
 	/* Also sets up OpenTelemetry, so create it before any thread. */
-	explicit Service(const std::string &name);
+	explicit Service(const std::string &service_name);
 	~Service();
 
 	void on(const std::string &path, Handler handler);
@@ -62,11 +65,12 @@ class Service
 	void handle(const std::string &path, const Handler &handler,
 		    const httplib::Request &request, httplib::Response &response);
 
+	const std::string name;
 	httplib::Server server;
 };
 
-/* GET a path from another service on this host, in the current trace. */
-std::string call(int port, const std::string &path);
+/* GET a path from another service, in the current trace. */
+std::string call(const std::string &host, int port, const std::string &path);
 
 } // namespace bank
 

@@ -11,7 +11,7 @@ import pathlib
 import threading
 
 import psycopg2
-from flask import Flask
+from flask import Flask, request
 from opentelemetry import trace
 from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
 from opentelemetry.instrumentation.flask import FlaskInstrumentor
@@ -22,13 +22,14 @@ from opentelemetry.sdk.resources import Resource
 from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import BatchSpanProcessor
 
-FAULTS = pathlib.Path(os.environ["BANK_FAULTS"])
+import faults
+
 CONNECTIONS = 8
 
 
 def fault(name):
     """Whether a fault is injected, which is so while a file with its name exists."""
-    return (FAULTS / name).exists()
+    return (faults.FAULTS / name).exists()
 
 
 def create(name):
@@ -45,7 +46,15 @@ def create(name):
     for instrumentor in (RequestsInstrumentor, Psycopg2Instrumentor, RedisInstrumentor):
         instrumentor().instrument()
     app.get("/health")(lambda: "well")
+    app.before_request(lambda: inject(name))
     return app
+
+
+def inject(name):
+    """Faults of this request, in its span; its operation is the first part of its path."""
+    operation = request.path.split("/")[1]
+    if operation != "health":
+        faults.inject(name, operation)
 
 
 def log_once():
@@ -62,13 +71,14 @@ def log_once():
 
 
 class Pool:
-    """Connections to PostgreSQL.  If all are in use, threads wait for one."""
+    """Connections of a service to PostgreSQL.  If all are in use, threads wait for one."""
 
-    def __init__(self):
+    def __init__(self, service):
+        self.service = service
         self.free, self.used, self.changed = [], 0, threading.Condition()
 
     def has_room(self):
-        return self.used < (1 if fault("pool") else CONNECTIONS)
+        return self.used < (1 if fault("pool") or fault(f"pool@{self.service}") else CONNECTIONS)
 
     @contextlib.contextmanager
     def cursor(self):

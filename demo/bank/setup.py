@@ -84,7 +84,8 @@ def make_python(room):
 
 
 def make_programs(room):
-    step = Step(room, "bin", ["service.h", "service.cc", "ledger.cc", "balance.cc"], [LIBRARIES, LINKED, COMPILE])
+    step = Step(room, "bin", ["service.h", "service.cc", "ledger.cc", "balance.cc", "../faults.h", "../faults.c"],
+                [LIBRARIES, LINKED, COMPILE])
     if not step.needed():
         return
     libraries = room.parent / "otel-cpp"
@@ -94,13 +95,15 @@ def make_programs(room):
     (room / "bin").mkdir(exist_ok=True)
     headers = [flag for place in (libraries / "usr/include", "/usr/include") for flag in
                ("-isystem", f"{place}/postgresql")] + ["-isystem", libraries / "usr/include"]
+    execute(program("gcc"), "-O2", "-g", "-Wall", "-Wextra", "-D_GNU_SOURCE", "-c", HERE.parent / "faults.c", "-o",
+            room / "bin/faults.o", why="cannot compile faults.c")
     for name in ("service", "ledger", "balance"):
         execute(program(COMPILE[0]), *COMPILE[1:], *headers, "-c", HERE / f"{name}.cc", "-o", room / f"bin/{name}.o",
                 why=f"cannot compile {name}.cc")
     place = next((libraries / "usr/lib").glob("*-linux-gnu*"))
     for name in ("ledger", "balance"):
         execute(program(COMPILE[0]), "-pthread", "-o", room / f"bin/{name}", room / f"bin/{name}.o",
-                room / "bin/service.o", f"-L{place}", f"-Wl,--disable-new-dtags,-rpath,{place}",
+                room / "bin/service.o", room / "bin/faults.o", f"-L{place}", f"-Wl,--disable-new-dtags,-rpath,{place}",
                 *(f"-l{library}" for library in LINKED), why=f"cannot link {name}")
     step.done()
 

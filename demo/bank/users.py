@@ -2,7 +2,8 @@
 """users - the names and passwords of customers.
 
 A connection to the database is held while the password is checked.  That is common, and harmless
-while there are enough connections; the fault `pool` leaves one.
+while there are enough connections; the fault `pool` leaves one.  `slow-query@users` reads all
+entries to find a name.
 """
 import hmac
 import time
@@ -14,7 +15,10 @@ import service
 
 CHECK_SECONDS = 0.03
 app = service.create("users")
-pool = service.Pool()
+pool = service.Pool("users")
+GOOD_QUERY = "SELECT name FROM customers WHERE account = %s"
+SLOW_QUERY = """SELECT name FROM customers c WHERE account = %s AND
+    (SELECT count(*) FROM entries e WHERE e.account::text = c.account::text OR e.peer::text = c.account::text) >= 0"""
 
 
 def is_password(given, salt, expected):
@@ -43,6 +47,6 @@ def check():
 @app.get("/name/<int:account>")
 def name_of(account):
     with pool.cursor() as cursor:
-        cursor.execute("SELECT name FROM customers WHERE account = %s", [account])
+        cursor.execute(SLOW_QUERY if service.fault("slow-query@users") else GOOD_QUERY, [account])
         found = cursor.fetchone()
     return jsonify(name=found[0]) if found else abort(404)

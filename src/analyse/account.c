@@ -339,6 +339,32 @@ static void group_shares(struct account_builder *b)
 			scale_functions(account, &account->nodes.items[i]);
 }
 
+/*
+ * While the thread of a span is unknown, the span's node itself has the time.  Beside steps of a
+ * known thread, that time needs a leaf of its own, or the leaves would not add up.
+ */
+static void add_unknown_leaves(struct account *account)
+{
+	size_t count = account->nodes.count;
+	_cleanup_(freep) nsec_t *below = must_alloc(count * sizeof(*below));
+
+	for (uint32_t i = 1; i < count; i++)
+		below[account->nodes.items[i].parent] += account->nodes.items[i].time;
+	for (uint32_t i = 1; i < count; i++) {
+		const struct node *node = &account->nodes.items[i];
+		struct node leaf = { .time = node->time - below[i],
+				     .count = 1,
+				     .parent = i,
+				     .span = node->span,
+				     .state = STATE_GAP,
+				     .is_leaf = true,
+				     .longest = { .span = node->span, .state = STATE_GAP } };
+
+		if (!node->state && !node->is_leaf && leaf.time)
+			*vec_push(&account->nodes) = leaf;
+	}
+}
+
 struct ranked_node {
 	nsec_t time;
 	uint32_t node;
@@ -388,6 +414,7 @@ static void account_build(const struct span_set *spans, const struct path *path,
 						.is_leaf = true };
 	for (size_t i = 0; i < path->steps.count; i++)
 		add_step(&b, &path->steps.items[i]);
+	add_unknown_leaves(ret);
 	group_shares(&b);
 	link_nodes(ret);
 	ret->lost = lost_of_path(spans, path, ret->start, ret->end);

@@ -7,7 +7,7 @@
 #include "base/hash.h"
 #include "base/sort.h"
 
-enum { TRAITS_KEPT = 8, CALLS_KEPT = 8 };
+enum { TRAITS_KEPT = 8, CALLS_KEPT = 8, CALLS_TRIED = 32 };
 
 #define PROBABLE 0.01 /* a probability from which on chance is an explanation */
 
@@ -137,6 +137,11 @@ static void add_call(struct trait_finder *f, span_id id)
 		call->usual++;
 		call->usual_time += time;
 	}
+	if (call->last == f->request)
+		return;
+	call->last = f->request;
+	call->slow_requests += f->is_slow;
+	call->usual_requests += !f->is_slow;
 }
 
 static void add_requests(struct trait_finder *f, const struct contrast_side *side, bool is_slow)
@@ -267,26 +272,62 @@ static int more_time_first(const void *a, const void *b, void *arg)
 	return x->span.i < y->span.i ? -1 : x->span.i > y->span.i;
 }
 
+static bool is_more_frequent(const struct contrast *c, const struct call_contrast *call)
+{
+	double slow = (double)call->slow / c->slow.compared;
+	double usual = (double)call->usual / c->usual.compared;
+
+	return slow >= 2 * usual && slow - usual >= 0.5 && time_added(c, call) * 5 >= c->difference;
+}
+
+/* Whether a span that a call is an example of is below another call. */
+static bool is_below(const struct span_set *spans, span_id at, const struct call_contrast *call)
+{
+	const struct span *top = span_set_at(spans, call->span);
+
+	while ((at = span_set_at(spans, at)->parent).i) {
+		const struct span *span = span_set_at(spans, at);
+
+		if (span->service.i == top->service.i && span->operation.i == top->operation.i)
+			return true;
+	}
+	return false;
+}
+
+/* Drops what the first calls call in turn; calls with less time than their callees are rare. */
+static void drop_nested(const struct span_set *spans, struct contrast_traits *found)
+{
+	size_t kept = 0, count = found->calls.count;
+
+	for (size_t i = 0; i < count && i < CALLS_TRIED && kept < CALLS_KEPT; i++) {
+		struct call_contrast call = found->calls.items[i];
+		bool is_nested = false;
+
+		for (size_t k = 0; k < kept && !is_nested; k++)
+			is_nested = is_below(spans, call.span, &found->calls.items[k]);
+		if (!is_nested)
+			found->calls.items[kept++] = call;
+	}
+	found->calls.count = kept;
+}
+
 /* Keep the operations that slow requests call more often. */
-static void keep_calls(const struct contrast *c, struct contrast_traits *found)
+static void keep_calls(const struct span_set *spans, const struct contrast *c,
+		       struct contrast_traits *found)
 {
 	size_t kept = 0;
 
 	for (size_t i = 0; i < found->calls.count; i++) {
 		struct call_contrast call = found->calls.items[i];
-		double slow = (double)call.slow / c->slow.compared;
-		double usual = (double)call.usual / c->usual.compared;
 
-		if (slow >= 2 * usual && slow - usual >= 0.5 &&
-		    time_added(c, &call) * 5 >= c->difference)
+		if (is_more_frequent(c, &call))
 			found->calls.items[kept++] = call;
 	}
 	found->calls.count = kept;
 	if (kept)
 		qsort_r(found->calls.items, kept, sizeof(found->calls.items[0]), more_time_first,
 			(void *)c);
-	if (found->calls.count > CALLS_KEPT)
-		found->calls.count = CALLS_KEPT;
+	drop_nested(spans, found);
 }
 
 static bool is_earlier(const nsec_t *a, const nsec_t *b)
@@ -388,7 +429,7 @@ void contrast_traits_find(const struct span_set *spans, const struct contrast *c
 	keep_traits(&f, ret);
 	drop_implied(spans, ret);
 	find_period(spans, contrast, &ret->period);
-	keep_calls(contrast, ret);
+	keep_calls(spans, contrast, ret);
 	map_done(&f.traits);
 	map_done(&f.calls);
 	map_done(&f.services);

@@ -13,7 +13,8 @@
  *
  * Slow requests can also make more calls.  An operation below them is reported if slow requests
  * call it at least twice as often as usual ones, and the additional time of these calls
- * is at least a fifth of the difference.
+ * is at least a fifth of the difference, and no operation above it is reported: what it calls in
+ * turn is part of it.
  */
 #ifndef SONDE_ANALYSE_CONTRAST_TRAITS_H
 #define SONDE_ANALYSE_CONTRAST_TRAITS_H
@@ -36,6 +37,8 @@ struct call_contrast {
 	span_id span;         /* example */
 	uint64_t slow, usual; /* number of calls, in all compared requests */
 	nsec_t slow_time, usual_time;
+	uint32_t slow_requests, usual_requests; /* number of requests with such a call */
+	uint32_t last;                          /* private: number of the last request with it */
 };
 
 /* When slow requests arrive. */

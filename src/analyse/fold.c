@@ -121,9 +121,9 @@ static void sort_blocks(struct block_list *blocks)
 	blocks->count = kept;
 }
 
-void fold_sequence(const uint8_t *letters, uint32_t length, struct folded *ret)
+void fold_sequence(const uint8_t *letters, uint32_t length, struct folded_sequence *ret)
 {
-	struct folded folded = { .length = length };
+	struct folded_sequence folded = { .length = length };
 	_cleanup_(freep) uint32_t *map = must_alloc(length * sizeof(*map));
 	struct block_list blocks = { 0 };
 
@@ -149,12 +149,12 @@ void fold_sequence(const uint8_t *letters, uint32_t length, struct folded *ret)
 	*ret = folded;
 }
 
-void folded_done(struct folded *folded)
+void folded_sequence_done(struct folded_sequence *folded)
 {
 	free(folded->letters);
 	free(folded->positions);
 	free(folded->blocks);
-	*folded = (struct folded){ 0 };
+	*folded = (struct folded_sequence){ 0 };
 }
 
 /* Adjacent repeats in the pattern itself. */
@@ -198,14 +198,14 @@ void fold_tally_free(struct fold_tally *tally)
 	free(tally);
 }
 
-/* Whether letters of the pattern are neighbours in the sequence. */
+/* Whether letters of the pattern are adjacent in the sequence. */
 static bool is_contiguous(const uint32_t *positions, uint32_t first, uint32_t count)
 {
 	return positions[first + count - 1] - positions[first] == count - 1;
 }
 
 void fold_tally_add(struct fold_tally *tally, const uint32_t *positions,
-		    const struct folded *folded, uint64_t weight)
+		    const struct folded_sequence *folded, uint64_t weight)
 {
 	uint32_t at = 0;
 

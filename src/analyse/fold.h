@@ -34,7 +34,7 @@ struct fold_block {
 	uint32_t first, period; /* position and number of letters in the folded sequence */
 };
 
-struct folded {
+struct folded_sequence {
 	uint8_t *letters;
 	uint32_t length;
 	uint32_t *
@@ -44,8 +44,8 @@ struct folded {
 };
 
 /* Times of the original letters are added up by `positions`. */
-void fold_sequence(const uint8_t *letters, uint32_t length, struct folded *ret);
-void folded_done(struct folded *folded);
+void fold_sequence(const uint8_t *letters, uint32_t length, struct folded_sequence *ret);
+void folded_sequence_done(struct folded_sequence *folded);
 
 struct fold_tally;
 
@@ -56,7 +56,7 @@ DEFINE_FREEP(fold_tally)
 
 /* Adds a supporting sequence; folded is NULL if the sequence is not folded. */
 void fold_tally_add(struct fold_tally *tally, const uint32_t *positions,
-		    const struct folded *folded, uint64_t weight);
+		    const struct folded_sequence *folded, uint64_t weight);
 
 /* The expression, such as R-T-(R-D)+-R; the caller frees it. */
 char *fold_tally_text(const struct fold_tally *tally);

@@ -12,6 +12,7 @@
  */
 #include "analyse/mine.h"
 
+#include <assert.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <string.h>
@@ -64,24 +65,21 @@ static void choose_letters(struct mine_table *table, const struct mine_sequence 
 			table->letters[table->letter_count++] = (uint8_t)i;
 }
 
-static size_t add_rows(struct mine_table *table, const struct mine_sequence *sequences,
-		       size_t count)
+static void add_rows(struct mine_table *table, const struct mine_sequence *sequences, size_t count)
 {
-	size_t words = 0;
-
 	table->rows = must_alloc(count * sizeof(*table->rows));
 	for (size_t i = 0; i < count; i++) {
 		struct mine_row *row = &table->rows[i];
 
 		row->weight = sequences[i].weight;
 		row->words = row->weight ? mask_words(sequences[i].length) : 0;
-		row->at = words;
-		words += (size_t)row->words * table->letter_count;
+		row->at = (uint32_t)table->words;
+		table->words += row->words;
 		if (row->words > table->most_words)
 			table->most_words = row->words;
 	}
 	table->row_count = (uint32_t)count;
-	return words;
+	assert(table->words <= UINT32_MAX); /* 32 GiB of each letter */
 }
 
 static void fill_rows(struct mine_table *table, const struct mine_sequence *sequences)
@@ -95,11 +93,11 @@ static void fill_rows(struct mine_table *table, const struct mine_sequence *sequ
 		const struct mine_row *row = &table->rows[i];
 
 		for (uint32_t k = 0; row->words && k < sequences[i].length; k++) {
-			int16_t code = codes[sequences[i].letters[k]];
+			int code = codes[sequences[i].letters[k]];
 
 			if (code >= 0)
-				table->occurrences[row->at + (size_t)code * row->words + k / 64] |=
-					1ull << k % 64;
+				table->occurrences[(size_t)code * table->words + row->at +
+						   k / 64] |= 1ull << k % 64;
 		}
 	}
 }
@@ -118,10 +116,9 @@ static void table_init(struct mine_table *table, const struct mine_sequence *seq
 	*table = (struct mine_table){ .minimum = options->support ? options->support : 1,
 				      .step = mask_step_of(&options->gap) };
 	choose_letters(table, sequences, count);
-
-	size_t words = add_rows(table, sequences, count);
-
-	table->occurrences = must_alloc(words * sizeof(*table->occurrences));
+	add_rows(table, sequences, count);
+	table->occurrences =
+		must_alloc(table->words * table->letter_count * sizeof(*table->occurrences));
 	fill_rows(table, sequences);
 	if (options->closed == MINE_CLOSED_ALL)
 		add_keys(table);
@@ -176,7 +173,7 @@ static void run_threads(struct mine_job *job)
 		pthread_join(threads[--count], NULL);
 }
 
-/* Patterns with the same rows are neighbours, longest first. */
+/* Patterns with the same rows are adjacent, longest first. */
 static bool is_before_by_set(const struct mine_found *a, const struct mine_found *b)
 {
 	for (int i = 0; i < 2; i++)
@@ -303,6 +300,7 @@ void mine_patterns(const struct mine_sequence *sequences, size_t count,
 {
 	struct mine_table table;
 
+	assert(count <= UINT32_MAX);
 	*ret = (struct mine_result){ 0 };
 	table_init(&table, sequences, count, options);
 	mine_table_patterns(&table, options, ret);

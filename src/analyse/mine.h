@@ -3,11 +3,11 @@
  * mine - closed sequential patterns with a gap constraint.
  *
  * A pattern is a sequence of letters.  It appears in a sequence if its letters occur there in
- * order, and between two neighbours of the pattern, at least gap.least and at most gap.most letters
- * are skipped.  The support of a pattern is the number of sequences in which it appears, by weight:
- * how often it appears in one of them makes no difference.  A pattern is frequent if its support is
- * at least the minimum, and only closed patterns are returned, because the others repeat what a
- * longer one expresses.
+ * order, and between two consecutive letters of the pattern, at least gap.least and at most
+ * gap.most letters are skipped.  The support of a pattern is the number of sequences in which it
+ * appears, by weight: how often it appears in one of them makes no difference.  A pattern is
+ * frequent if its support is at least the minimum, and only closed patterns are returned, because
+ * the others repeat what a longer one expresses.
  *
  *	struct mine_options options = mine_defaults;
  *	options.support = mine_support(0.95, total_weight);
@@ -22,10 +22,11 @@
  * 64 positions of a sequence at once.
  *
  * The number of frequent patterns can be exponential in the length of the sequences: the 60 letters
- * R-N-R-N-... alone have more than 10^12 patterns that are closed at their ends with the gap [0,2].
- * Adjacent repeats cause most of them; analyse/fold.h removes these.  The bounds end the search and
- * the result says so.  Then, it has the patterns found so far: the search tries the nearest letters
- * first, so that long patterns are among the first ones.
+ * R-N-R-N-... alone have more than 10^12 patterns that are closed at their ends with the gap [0,2],
+ * and long sequences that hardly differ have nearly as many.  So bounds end the search, and
+ * is_truncated is set.  The result has the patterns found so far.  The search tries the nearest
+ * letters first, so that patterns nearly as long as the longest are among the first.  If loops
+ * cause the number, a caller can fold the sequences (analyse/fold.h) and search again.
  *
  * The result depends only on the sequences and options, not on the number of threads.
  */
@@ -42,7 +43,7 @@ struct mine_sequence {
 	uint64_t weight; /* number of equal sequences; 0 leaves the sequence out */
 };
 
-/* Number of letters skipped between two neighbours of a pattern. */
+/* Number of letters skipped between two consecutive letters of a pattern. */
 struct mine_gap {
 	uint32_t least, most;
 };

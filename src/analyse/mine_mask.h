@@ -14,7 +14,7 @@
 
 #include "analyse/mine.h"
 
-/* Distances between neighbours of a pattern: from `least` to `least + more`. */
+/* Distances between consecutive letters of a pattern: from `least` to `least + more`. */
 struct mask_step {
 	uint64_t least, more;
 };
@@ -37,6 +37,8 @@ static inline uint64_t mask_next_after(uint64_t mask, struct mask_step step)
 	if (step.least > 63)
 		return 0;
 	mask <<= step.least;
+	if (step.more == 2) /* the default, without a loop */
+		return mask | mask << 1 | mask << 2;
 	for (uint64_t covered = 1, more = step.more < 63 ? step.more : 63; covered <= more;
 	     covered *= 2)
 		mask |= mask << (covered <= more + 1 - covered ? covered : more + 1 - covered);
@@ -48,6 +50,8 @@ static inline uint64_t mask_next_before(uint64_t mask, struct mask_step step)
 	if (step.least > 63)
 		return 0;
 	mask >>= step.least;
+	if (step.more == 2) /* the default, without a loop */
+		return mask | mask >> 1 | mask >> 2;
 	for (uint64_t covered = 1, more = step.more < 63 ? step.more : 63; covered <= more;
 	     covered *= 2)
 		mask |= mask >> (covered <= more + 1 - covered ? covered : more + 1 - covered);

@@ -80,12 +80,8 @@ static inline void add_row(struct mine_node *node, const struct mine_row *row, u
 static void push_first(struct mine_search *search, uint32_t code)
 {
 	const struct mine_table *table = search->table;
-	struct mine_node *node;
-	size_t words = 0;
+	struct mine_node *node = reserve_node(search, table->row_count, table->words);
 
-	for (uint32_t i = 0; i < table->row_count; i++)
-		words += table->rows[i].words;
-	node = reserve_node(search, table->row_count, words);
 	for (uint32_t i = 0; i < table->row_count; i++) {
 		const struct mine_row *row = &table->rows[i];
 		const uint64_t *at = mine_occurrences(table, row, code);
@@ -96,7 +92,7 @@ static void push_first(struct mine_search *search, uint32_t code)
 		add_row(node, row, i, 0, any);
 	}
 	node->code = (uint8_t)code;
-	search->work += PUSH_WORK * words;
+	search->work += PUSH_WORK * table->words;
 	search->depth++;
 }
 
@@ -158,10 +154,11 @@ static void count_misses(struct mine_search *search, const struct mine_node *nod
 		uint64_t window = next[0];
 
 		for (uint32_t i = 0; i < followers->count; i++)
-			followers->misses[i] += window & at[followers->codes[i]] ? 0 : row->weight;
+			followers->misses[i] +=
+				window & at[followers->codes[i] * table->words] ? 0 : row->weight;
 	} else {
 		for (uint32_t i = 0; i < followers->count; i++)
-			if (!mask_intersects(next, at + (size_t)followers->codes[i] * row->words,
+			if (!mask_intersects(next, at + followers->codes[i] * table->words,
 					     row->words))
 				followers->misses[i] += row->weight;
 	}
@@ -219,6 +216,7 @@ static uint64_t distance(struct mine_search *search, const struct mine_node *nod
 		for (uint32_t k = 0; k < row->words; k++)
 			search->begins[k] = next[k] & at[k];
 		sum += mask_first_from(search->begins, row->words, 0);
+		search->work += row->words;
 	}
 	return sum;
 }

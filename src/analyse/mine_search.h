@@ -15,7 +15,7 @@
 /* One sequence of the table. */
 struct mine_row {
 	uint64_t weight;
-	size_t at; /* of its first mask in `occurrences` */
+	uint32_t at; /* of its mask in the masks of a letter */
 	uint32_t words;
 };
 
@@ -25,9 +25,10 @@ struct mine_table {
 	uint32_t row_count;
 	uint32_t letter_count; /* frequent letters */
 	uint8_t letters[256];  /* by code, in order */
-	uint64_t *occurrences;
-	uint64_t (*keys)[2]; /* random, by row, to compare sets of rows; NULL if not needed */
-	uint64_t minimum;    /* support */
+	size_t words;          /* of all masks of a letter */
+	uint64_t *occurrences; /* masks of all rows, by letter: a step reads those of one letter */
+	uint64_t (*keys)[2];   /* random, by row, to compare sets of rows; NULL if not needed */
+	uint64_t minimum;      /* support */
 	struct mask_step step;
 	uint32_t most_words; /* of a row */
 };
@@ -36,7 +37,7 @@ struct mine_table {
 static inline const uint64_t *mine_occurrences(const struct mine_table *table,
 					       const struct mine_row *row, uint32_t code)
 {
-	return table->occurrences + row->at + (size_t)code * row->words;
+	return table->occurrences + code * table->words + row->at;
 }
 
 struct mine_found {

@@ -41,6 +41,7 @@ static void observer_done(struct observer *o)
 	vec_done(&o->has_thread);
 	vec_done(&o->now.intervals);
 	vec_done(&o->now.runs);
+	vec_done(&o->now.traits);
 }
 
 static void find_hosts(struct observer *o)
@@ -195,6 +196,7 @@ static void report_span(struct observer *o, size_t index)
 	now->queueing = span->read > start ? (span->read < end ? span->read : end) - start : 0;
 	now->is_lost = lost_of_span(o->spans->model, span).losses > 0;
 	own_states_find(&o->own, o->has_thread.items[index], now);
+	span_traits_find(o->spans, node->span, &o->own.footprint, &now->traits);
 	o->fn(o->arg, now);
 }
 

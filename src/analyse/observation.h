@@ -5,12 +5,13 @@
  * Diagnosis compares observations: those of a baseline with those of a test.  An observation has
  * keys, which say what it can be compared with, and the states of the span's own thread.
  *
- * Keys.  The type of a trace is a digest of its workflow tree: service and operation of each span,
- * and its position.  Siblings are ordered by their start, and those that overlap by their digest,
- * so that the order in which concurrent calls happen to start makes no difference.  The folded
- * type counts equal siblings in a row as one, so that one more iteration of a loop is not a new
- * type. The subtree is the same digest from the span downwards, and the name that of its service
- * and operation alone.  Digests are stable: they are the same in every run and on every host.
+ * Keys.  The type of a trace is a digest of its workflow tree (analyse/workflow.h): service and
+ * operation of each span, and its position.  Siblings are ordered by their start, and those that
+ * overlap by their digest, so that the order in which concurrent calls happen to start makes no
+ * difference.  The folded type counts equal siblings in a row as one, so that one more iteration of
+ * a loop is not a new type.  The subtree is the same digest from the span downwards, and the name
+ * that of its service and operation alone.  Digests are stable: they are the same in every run and
+ * on every host.
  *
  * States.  A child span cuts the own time of its parent: n children that do not overlap leave n + 1
  * intervals, and overlapping children count as one.  A child that the parent does not wait for
@@ -35,6 +36,7 @@
 #ifndef SONDE_ANALYSE_OBSERVATION_H
 #define SONDE_ANALYSE_OBSERVATION_H
 
+#include "analyse/span_traits.h"
 #include "base/vec.h"
 #include "model/span_set.h"
 
@@ -69,10 +71,13 @@ struct observation {
 	nsec_t own; /* of that, without children and queueing: sum of the intervals */
 	nsec_t cpu; /* used by its own thread, without interrupts */
 	uint64_t disk_bytes, network_bytes;
-	bool has_states; /* states are known; otherwise, intervals have totals only */
-	bool is_lost;    /* records were lost meanwhile */
+	/* otherwise, intervals have totals only: nothing is recorded of its threads, or an
+	 * interval has more than 16,383 states */
+	bool has_states;
+	bool is_lost; /* records were lost meanwhile */
 	VEC(struct own_interval) intervals;
 	VEC(struct state_run) runs;
+	span_trait_list traits;
 };
 
 /* Traces, and those without observations by reason. */
@@ -82,7 +87,10 @@ struct observation_counts {
 	uint64_t orphaned; /* with a missing parent */
 };
 
-/* Called for each span, children before their parents; the observation is valid during the call. */
+/*
+ * Called for each span of a workflow, children in order before their parents; the observation is
+ * valid during the call.
+ */
 typedef void observation_fn(void *arg, const struct observation *observation);
 
 /*

@@ -174,9 +174,11 @@ static void add_thread(struct own_fill *f, thread_id thread, nsec_t from, nsec_t
 	struct stretch s;
 	bool more = model_stretch_at(model, thread, from, &s);
 
-	if (!f->own->skips_bytes)
+	if (!f->own->skips_bytes) {
 		byte_sums_add(&f->own->bytes, model, thread, from, to,
 			      &f->observation->network_bytes, &f->observation->disk_bytes);
+		footprint_add(&f->own->footprint, model, thread, from, to);
+	}
 	if (!more && from < begin && begin < to) {
 		f->interval->gap += begin - from;
 		from = begin;
@@ -276,6 +278,7 @@ void own_states_find(struct own_states *own, bool has_thread, struct observation
 	observation->own = observation->cpu = 0;
 	observation->disk_bytes = observation->network_bytes = 0;
 	observation->intervals.count = observation->runs.count = 0;
+	own->footprint.stack_count = own->footprint.probe_count = 0;
 	find_cuts(own, span_set_at(own->spans, observation->span), at, end);
 	for (size_t i = 0; i < own->cuts.count; i++) {
 		const struct own_cut *cut = &own->cuts.items[i];

@@ -8,6 +8,7 @@
 #include "analyse/episode.h"
 #include "analyse/observation.h"
 #include "analyse/section_parts.h"
+#include "analyse/span_traits.h"
 
 /* A child, or several that overlap, clipped to the parent. */
 struct own_cut {
@@ -23,7 +24,8 @@ struct own_states {
 	struct span_work work;
 	VEC(struct own_cut) cuts; /* of the current span, in order */
 	struct byte_sums bytes;
-	bool skips_bytes; /* leave them 0: their sums read all of a thread */
+	bool skips_bytes; /* leave them and the footprint out: sums read all of a thread */
+	struct footprint footprint; /* of the current span */
 };
 
 void own_states_done(struct own_states *own);

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <libgen.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -64,9 +65,15 @@ int file_check_output(const char *path, struct err *err)
 {
 	struct stat st;
 
-	if (lstat(path, &st) < 0)
-		return errno == ENOENT ? 0 : err_errno(err, "cannot write '%s'", path);
-	return check_replaceable(path, &st, err);
+	if (lstat(path, &st) == 0)
+		return check_replaceable(path, &st, err);
+	if (errno != ENOENT)
+		return err_errno(err, "cannot write '%s'", path);
+
+	_cleanup_(freep) char *copy = must_strdup(path);
+
+	/* a new file: its directory must exist */
+	return stat(dirname(copy), &st) < 0 ? err_errno(err, "cannot write '%s'", path) : 0;
 }
 
 static int create_new(const char *path)

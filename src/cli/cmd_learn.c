@@ -142,21 +142,23 @@ static int open_baseline(const struct learn_opts *o, struct baseline **ret, stru
 	return r;
 }
 
-static void report(const struct learn_opts *o, const struct baseline *b, char **inputs, bool is_new)
+static void report(const struct learn_opts *o, char **inputs, enum recording_result learned,
+		   const struct recording *r)
 {
-	const struct recording *r = &b->recordings.items[b->recordings.count - 1];
-
-	if (o->quiet)
-		return;
-	if (!is_new) {
+	if (learned == RECORDING_EMPTY)
+		log_message("'%s' has no complete requests: %s are cut by its start or end, and %s "
+			    "lack "
+			    "a parent",
+			    inputs[0], format_count(r->cut).s, format_count(r->orphaned).s);
+	else if (learned == RECORDING_KNOWN && !o->quiet)
 		log_message("'%s' is in the baseline already", inputs[0]);
-		return;
-	}
-	log_message(
-		"%s: learned %s traces with %s spans; left out %s cut and %s incomplete traces, "
-		"and %s spans with lost records",
-		inputs[0], format_count(r->traces).s, format_count(r->spans).s,
-		format_count(r->cut).s, format_count(r->orphaned).s, format_count(r->lost).s);
+	else if (!o->quiet)
+		log_message("%s: learned %s traces with %s spans; left out %s cut and %s "
+			    "incomplete traces, "
+			    "and %s spans with lost records",
+			    inputs[0], format_count(r->traces).s, format_count(r->spans).s,
+			    format_count(r->cut).s, format_count(r->orphaned).s,
+			    format_count(r->lost).s);
 }
 
 static int learn_recording(const struct learn_opts *o, char **inputs, struct baseline *b,
@@ -164,6 +166,7 @@ static int learn_recording(const struct learn_opts *o, char **inputs, struct bas
 {
 	_cleanup_(loaded_done) struct loaded loaded = { 0 };
 	struct observation_counts counts = { 0 };
+	enum recording_result learned;
 	int r = loaded_open(&loaded, inputs, o->format, err);
 
 	if (loaded.model)
@@ -173,7 +176,8 @@ static int learn_recording(const struct learn_opts *o, char **inputs, struct bas
 		return r;
 	baseline_begin(b, &loaded.spans);
 	observations_find(&loaded.spans, baseline_add_observation, b, &counts);
-	report(o, b, inputs, baseline_end(b, &counts));
+	learned = baseline_end(b, &counts);
+	report(o, inputs, learned, &b->now);
 	return 0;
 }
 

@@ -80,7 +80,7 @@ static void put_unsigned(void *arg, const char *name, uint64_t n, int base)
 	}
 }
 
-static void put_real(void *arg, const char *name, double n)
+static void put_floating(void *arg, const char *name, double n)
 {
 	struct field_sink *s = arg;
 	char text[32];
@@ -180,7 +180,7 @@ static void put_end(void *arg)
 static const struct raw_visitor visitor = {
 	.number = put_number,
 	.unsigned_number = put_unsigned,
-	.real = put_real,
+	.real = put_floating,
 	.text = put_text,
 	.label = put_label,
 	.begin = put_begin,

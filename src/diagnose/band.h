@@ -25,7 +25,7 @@ struct band_options {
 };
 
 struct band {
-	double low, middle, high; /* ns */
+	double low, middle, high; /* ns; all 0: unknown */
 	double mean, deviation;   /* ns; of the paper's rule */
 	bool by_quantiles;
 };

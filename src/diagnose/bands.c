@@ -45,9 +45,16 @@ static uint32_t interval_number(const struct matrix *m, size_t interval)
 	return interval < m->profile->interval_count ? interval : INTERVAL_ALL;
 }
 
-static bool is_in(const struct matrix *m, size_t sample, size_t interval)
+static bool has_interval(const struct matrix *m, size_t sample, size_t interval)
 {
 	return interval == m->profile->interval_count || m->has_cells[sample];
+}
+
+/* Whether a sample takes part in the band of a cell. */
+static bool is_in(const struct matrix *m, size_t sample, size_t interval, enum span_feature feature)
+{
+	return has_interval(m, sample, interval) &&
+	       feature_is_known(m->group->samples[sample], feature);
 }
 
 static nsec_t *row_of(const struct matrix *m, size_t sample, size_t interval)
@@ -62,7 +69,7 @@ static void fill_row(struct matrix *m, size_t sample)
 
 	m->has_cells[sample] = profile_has_intervals_of(m->profile, s);
 	for (size_t i = 0; i <= m->profile->interval_count; i++) {
-		if (!is_in(m, sample, i))
+		if (!has_interval(m, sample, i))
 			continue;
 
 		const struct interval_profile *of = interval_at(m, i);
@@ -121,13 +128,13 @@ static void divide(struct matrix *m)
 }
 
 /* The band of a cell of all samples outside of one fold; of all samples if `fold` is FOLDS. */
-static bool band_without(struct matrix *m, size_t interval, enum feature feature, unsigned int fold,
-			 struct band *ret)
+static bool band_without(struct matrix *m, size_t interval, enum span_feature feature,
+			 unsigned int fold, struct band *ret)
 {
 	size_t count = 0;
 
 	for (size_t i = 0; i < m->group->count; i++)
-		if (m->fold[i] != fold && is_in(m, i, interval))
+		if (m->fold[i] != fold && is_in(m, i, interval, feature))
 			m->room[count++] = row_of(m, i, interval)[feature];
 	if (count)
 		*ret = band_of(m->room, count, &m->profile->band);
@@ -148,43 +155,44 @@ static double exceeded_by(double *scores, size_t count, double share)
 	return rank <= count ? scores[rank - 1] : BEYOND_LARGEST * scores[count - 1];
 }
 
-static void score_fold(struct matrix *m, size_t interval, enum feature feature, unsigned int fold)
+static void score_fold(struct matrix *m, size_t interval, enum span_feature feature,
+		       unsigned int fold)
 {
 	struct band band;
 
 	if (!band_without(m, interval, feature, fold, &band))
 		return;
 	for (size_t i = 0; i < m->group->count; i++)
-		if (m->fold[i] == fold && is_in(m, i, interval))
+		if (m->fold[i] == fold && is_in(m, i, interval, feature))
 			m->scores[i] = band_score(&band, row_of(m, i, interval)[feature],
 						  &m->profile->band);
 }
 
 /* How much wider one side of a band must be, so that few samples are outside. */
-static double widening(struct matrix *m, size_t interval, int sign)
+static double widening(struct matrix *m, size_t interval, enum span_feature feature, int sign)
 {
 	size_t count = 0;
 	double most;
 
 	for (size_t i = 0; i < m->group->count; i++)
-		if (is_in(m, i, interval))
+		if (is_in(m, i, interval, feature))
 			m->order[count++] = sign * m->scores[i];
 	most = count ? exceeded_by(m->order, count, OUTSIDE / 2) / m->profile->band.sigma : 1;
 	return most > 1 ? most : 1;
 }
 
-static nsec_t longest_of(const struct matrix *m, size_t interval, enum feature feature)
+static nsec_t longest_of(const struct matrix *m, size_t interval, enum span_feature feature)
 {
 	nsec_t longest = 0;
 
 	for (size_t i = 0; i < m->group->count; i++)
-		if (is_in(m, i, interval) && row_of(m, i, interval)[feature] > longest)
+		if (is_in(m, i, interval, feature) && row_of(m, i, interval)[feature] > longest)
 			longest = row_of(m, i, interval)[feature];
 	return longest;
 }
 
 /* Widens a band, but not beyond all samples: an outlier has made the band of all wider already. */
-static void widen(const struct matrix *m, size_t interval, enum feature feature, double below,
+static void widen(const struct matrix *m, size_t interval, enum span_feature feature, double below,
 		  double above)
 {
 	struct band *band = &interval_at(m, interval)->bands[feature];
@@ -195,7 +203,7 @@ static void widen(const struct matrix *m, size_t interval, enum feature feature,
 		band->high = most > high ? most : high;
 }
 
-static void learn_cell(struct matrix *m, size_t interval, enum feature feature)
+static void learn_cell(struct matrix *m, size_t interval, enum span_feature feature)
 {
 	struct band *band = &interval_at(m, interval)->bands[feature];
 	double above, below;
@@ -205,13 +213,13 @@ static void learn_cell(struct matrix *m, size_t interval, enum feature feature)
 	memset(m->scores, 0, m->group->count * sizeof(m->scores[0]));
 	for (unsigned int fold = 0; fold < FOLDS; fold++)
 		score_fold(m, interval, feature, fold);
-	above = widening(m, interval, 1);
-	below = widening(m, interval, -1);
+	above = widening(m, interval, feature, 1);
+	below = widening(m, interval, feature, -1);
 	widen(m, interval, feature, below, above);
 	for (size_t i = 0; i < m->group->count; i++) {
 		double score = m->scores[i] > 0 ? m->scores[i] / above : -m->scores[i] / below;
 
-		if (is_in(m, i, interval) && score > m->largest[i])
+		if (is_in(m, i, interval, feature) && score > m->largest[i])
 			m->largest[i] = score;
 	}
 }
@@ -240,7 +248,11 @@ void bands_learn(const struct group *g, struct profile *p)
 	for (size_t i = 0; i < g->count; i++)
 		fill_row(&m, i);
 	for (size_t interval = 0; interval <= p->interval_count; interval++)
-		for (enum feature f = 0; f < FEATURE_COUNT; f++)
+		for (enum span_feature f = 0; f < FEATURE_COUNT; f++)
 			learn_cell(&m, interval, f);
 	p->limit = limit_of(&m);
+	/* there is no pattern of all intervals: what they skip has a mean, but no band */
+	p->all.bands[FEATURE_SKIPPED] = (struct band){ 0 };
+	for (size_t i = 0; i < p->interval_count; i++)
+		p->all.bands[FEATURE_SKIPPED].mean += p->intervals[i].bands[FEATURE_SKIPPED].mean;
 }

@@ -116,23 +116,24 @@ static bool is_first(const struct kept_span *a, const struct kept_span *b)
 	return a->recording < b->recording;
 }
 
-struct keyed {
+struct keyed_sample {
 	uint64_t key;
 	uint32_t sample; /* index; samples are in the order of their identities */
 };
 
-static bool is_key_first(const struct keyed *a, const struct keyed *b)
+static bool is_key_first(const struct keyed_sample *a, const struct keyed_sample *b)
 {
 	return a->key < b->key;
 }
 
 /* Marks the samples that a kind of key keeps: of each key, the first. */
-static void mark_kept(const struct baseline *b, enum key_kind kind, struct keyed *room, bool *keep)
+static void mark_kept(const struct baseline *b, enum key_kind kind, struct keyed_sample *room,
+		      bool *keep)
 {
 	size_t of_key = 0;
 
 	for (size_t i = 0; i < b->samples.count; i++)
-		room[i] = (struct keyed){ b->samples.items[i].keys[kind], i };
+		room[i] = (struct keyed_sample){ b->samples.items[i].keys[kind], i };
 	sort_items(room, b->samples.count, is_key_first); /* stable */
 	for (size_t i = 0; i < b->samples.count; i++) {
 		of_key = i && room[i].key == room[i - 1].key ? of_key + 1 : 0;
@@ -159,7 +160,8 @@ static void prune(struct baseline *b)
 
 	drop_duplicates(b); /* first, as they would take the room of others */
 
-	_cleanup_(freep) struct keyed *room = must_alloc(b->samples.count * sizeof(*room) + 1);
+	_cleanup_(freep) struct keyed_sample *room =
+		must_alloc(b->samples.count * sizeof(*room) + 1);
 	_cleanup_(freep) bool *keep = must_alloc(b->samples.count + 1);
 
 	for (enum key_kind kind = 0; kind < KEY_KINDS; kind++)
@@ -175,7 +177,7 @@ static void prune(struct baseline *b)
 	b->arena = arena;
 }
 
-bool baseline_end(struct baseline *b, const struct observation_counts *counts)
+enum recording_result baseline_end(struct baseline *b, const struct observation_counts *counts)
 {
 	uint64_t content[2] = { b->now.digest, b->now.spans };
 
@@ -183,8 +185,10 @@ bool baseline_end(struct baseline *b, const struct observation_counts *counts)
 	b->now.traces = counts->traces;
 	b->now.cut = counts->cut;
 	b->now.orphaned = counts->orphaned;
+	if (!b->now.spans)
+		return RECORDING_EMPTY;
 	if (is_known(b, b->now.digest))
-		return false;
+		return RECORDING_KNOWN;
 	*vec_push(&b->recordings) = b->now;
 	for (size_t i = 0; i < b->pending_types.count; i++)
 		count_type(b, &b->pending_types.items[i]);
@@ -199,7 +203,7 @@ bool baseline_end(struct baseline *b, const struct observation_counts *counts)
 	b->pending.count = 0; /* before pruning, which moves all samples */
 	if (b->samples.count > b->pruned + PRUNE_AFTER)
 		prune(b);
-	return true;
+	return RECORDING_LEARNED;
 }
 
 static bool is_type_first(const struct trace_type *a, const struct trace_type *b)

@@ -76,8 +76,11 @@ DEFINE_FREEP(baseline)
 void baseline_begin(struct baseline *baseline, const struct span_set *spans);
 /* An observation_fn. */
 void baseline_add_observation(void *baseline, const struct observation *o);
-/* Returns whether the recording is new; one that was learned before changes nothing. */
-bool baseline_end(struct baseline *baseline, const struct observation_counts *counts);
+/* Whether a recording was learned; one without spans, or that was learned before, changes nothing.
+ */
+enum recording_result { RECORDING_LEARNED, RECORDING_KNOWN, RECORDING_EMPTY };
+enum recording_result baseline_end(struct baseline *baseline,
+				   const struct observation_counts *counts);
 
 /* Call after the last recording: orders the samples and drops those that no key keeps. */
 void baseline_finish(struct baseline *baseline);

@@ -53,7 +53,9 @@ static uint32_t operation_of(struct diagnosis *d, const struct kept_span *span)
 /* Whether the position of a span in its trace can be compared. */
 static bool is_type_known(struct diagnosis *d, const struct observation *o)
 {
-	return baseline_type(d->baseline, o->type);
+	const struct trace_type *type = baseline_type(d->baseline, o->type);
+
+	return type && !baseline_has_many_types(d->baseline, type->service, type->operation);
 }
 
 static void count_type(struct diagnosis *d, const struct observation *o,
@@ -114,7 +116,8 @@ static void find_paths(struct diagnosis *d, span_id root)
 static void add_root(struct diagnosis *d, const struct observation *o, const struct tested *t)
 {
 	if (t->profile && !t->is_lost)
-		d->slower += (double)t->duration - t->profile->mean_duration;
+		d->operations.items[t->operation].change +=
+			(double)t->duration - t->profile->mean_duration;
 	find_paths(d, o->root);
 }
 

@@ -38,6 +38,12 @@ struct tested {
 	const struct kept_span *kept; /* its states, as evidence; NULL if it is not flagged */
 };
 
+/* Time of the spans that deviate beyond the mean of the baseline, ns; negative if it is less. */
+struct excess {
+	double all;
+	double on_path; /* as far as roots waited for it */
+};
+
 /* The spans of one service and operation. */
 struct tested_operation {
 	str_id service, operation;     /* in the strings of the baseline */
@@ -51,18 +57,20 @@ struct tested_operation {
 	uint64_t faster[FEATURE_COUNT];
 	uint64_t slow_flagged[FEATURE_COUNT]; /* of the slow ones, flagged as slower in this */
 	uint64_t patterns;                    /* missing the expected pattern */
-	/* of the spans that deviate, beyond the mean of the baseline: ns on the paths of roots */
-	double longer[FEATURE_COUNT], shorter[FEATURE_COUNT];
+	struct excess longer[FEATURE_COUNT], shorter[FEATURE_COUNT];
+	double change; /* of roots: ns that they take longer than expected; may be < 0 */
 };
 
 struct finding {
 	uint32_t operation; /* index */
 	uint32_t feature;   /* or FEATURE_PATTERN */
 	bool is_faster;
-	uint64_t flagged;                /* spans */
-	double excess;                   /* ns in all spans; negative if faster */
-	double share;                    /* of the time that roots take longer; 0 if they do not */
-	nsec_t observed;                 /* median */
+	uint64_t flagged; /* spans */
+	struct excess excess;
+	double share;               /* of the time that roots take longer; 0 if they do not */
+	const struct profile *part; /* in which most of them are; NULL: not divided */
+	uint64_t part_spans, part_flagged;
+	nsec_t observed;                 /* median; of the part, if there is one */
 	struct band expected;            /* in the profile of the first example */
 	uint32_t examples[EXAMPLES_MAX]; /* indexes of compared spans, largest excess first */
 	uint32_t example_count;
@@ -88,7 +96,8 @@ struct diagnosis {
 	uint64_t of_unknown_type;                /* traces */
 	bool has_new_types; /* more of them than the baseline has unique ones */
 	uint64_t traces, spans_tested, flagged, flagged_plainly;
-	double slower; /* ns that all roots take longer than the baseline expects; may be < 0 */
+	double change; /* ns that all roots take longer than the baseline expects; may be < 0 */
+	double slower; /* the same of the operations that take longer */
 	/* private: */
 	struct map operation_index, type_index;
 	size_t trace; /* index in `tested` of the first span of the current trace */

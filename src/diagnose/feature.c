@@ -16,19 +16,19 @@ static const struct {
 	[FEATURE_SKIPPED] = { 0, "skipped" },   [FEATURE_QUEUEING] = { 0, "queueing" },
 };
 
-char feature_letter(enum feature feature)
+char feature_letter(enum span_feature feature)
 {
 	return features[feature].letter;
 }
 
-const char *feature_name(enum feature feature)
+const char *feature_name(enum span_feature feature)
 {
 	return features[feature].name;
 }
 
-static enum feature feature_of_letter(uint8_t letter)
+static enum span_feature feature_of_letter(uint8_t letter)
 {
-	for (enum feature f = 0; f < FEATURE_READY; f++)
+	for (enum span_feature f = 0; f < FEATURE_READY; f++)
 		if (features[f].letter == letter)
 			return f;
 	return FEATURE_UNKNOWN;
@@ -46,6 +46,7 @@ static void add_interval(const struct kept_span *sample, const struct own_interv
 	ret[FEATURE_THROTTLED] += interval->throttled;
 	ret[FEATURE_IRQ] += interval->irq;
 	ret[FEATURE_TOTAL] += interval->total;
+	ret[FEATURE_QUEUEING] += interval->queued;
 }
 
 void features_of(const struct kept_span *sample, uint32_t interval, nsec_t ret[FEATURE_COUNT])
@@ -57,5 +58,5 @@ void features_of(const struct kept_span *sample, uint32_t interval, nsec_t ret[F
 	}
 	for (uint32_t i = 0; i < sample->interval_count; i++)
 		add_interval(sample, &sample->intervals[i], ret);
-	ret[FEATURE_QUEUEING] = sample->queueing;
+	ret[FEATURE_QUEUEING] += sample->queueing;
 }

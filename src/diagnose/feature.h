@@ -12,7 +12,7 @@
 
 #include "diagnose/kept_span.h"
 
-enum feature {
+enum span_feature {
 	FEATURE_RUNNING,
 	FEATURE_DISK,
 	FEATURE_NETWORK,
@@ -27,7 +27,7 @@ enum feature {
 	FEATURE_STATES,                 /* the features above are states of threads */
 	FEATURE_TOTAL = FEATURE_STATES, /* of an interval, or of the span without children */
 	FEATURE_SKIPPED,                /* not in the expected pattern */
-	FEATURE_QUEUEING,               /* before a thread read the request */
+	FEATURE_QUEUEING, /* before a thread read the request, or while it worked for another */
 	FEATURE_COUNT
 };
 
@@ -35,13 +35,17 @@ enum feature {
 #define INTERVAL_ALL UINT32_MAX
 
 /* The letter of a state: R, D, N, T, L, I, U, ?, C, Q, X; 0 for other features. */
-char feature_letter(enum feature feature);
+char feature_letter(enum span_feature feature);
 /* "disk", "total": a name for JSON and SQL. */
-const char *feature_name(enum feature feature);
+const char *feature_name(enum span_feature feature);
 
-/*
- * The times of an interval of a sample, or of all; not FEATURE_SKIPPED, which depends on a pattern.
- * A sample without states has only TOTAL and QUEUEING.
+/* Whether a time of a sample is known: one without states has only TOTAL and QUEUEING. */
+static inline bool feature_is_known(const struct kept_span *sample, enum span_feature feature)
+{
+	return sample->has_states || feature == FEATURE_TOTAL || feature == FEATURE_QUEUEING;
+}
+
+/* The times of an interval of a sample, or of all; not FEATURE_SKIPPED, which depends on a pattern.
  */
 void features_of(const struct kept_span *sample, uint32_t interval, nsec_t ret[FEATURE_COUNT]);
 

@@ -43,14 +43,13 @@ void tested_set_verdict(struct tested *t, const struct verdict *verdict)
 	}
 }
 
-static void add_excess(struct tested_operation *op, const struct tested *t, enum feature f)
+static void add_excess(struct tested_operation *op, const struct tested *t, enum span_feature f)
 {
-	double excess = t->on_path * ((double)t->times[f] - t->profile->all.bands[f].mean);
+	struct excess *sum = t->slower >> f & 1 ? &op->longer[f] : &op->shorter[f];
+	double excess = (double)t->times[f] - t->profile->all.bands[f].mean;
 
-	if (t->slower >> f & 1)
-		op->longer[f] += excess;
-	else
-		op->shorter[f] += excess;
+	sum->all += excess;
+	sum->on_path += t->on_path * excess;
 }
 
 static void count_features(struct tested_operation *op, const struct tested *t)
@@ -59,7 +58,7 @@ static void count_features(struct tested_operation *op, const struct tested *t)
 
 	op->slow += slow;
 	op->patterns += t->slower >> FEATURE_PATTERN & 1;
-	for (enum feature f = 0; f < FEATURE_COUNT; f++) {
+	for (enum span_feature f = 0; f < FEATURE_COUNT; f++) {
 		op->slower[f] += t->slower >> f & 1;
 		op->faster[f] += t->faster >> f & 1;
 		op->slow_flagged[f] += slow && (t->slower >> f & 1);
@@ -109,11 +108,13 @@ static void add_common(struct common_states *found, uint32_t feature, bool faste
 {
 	const struct tested_operation *op = found->op;
 	bool is_pattern = feature == FEATURE_PATTERN;
-	double excess = is_pattern ? 0 : faster ? op->shorter[feature] : op->longer[feature];
+	struct excess excess = { 0 };
 
+	if (!is_pattern)
+		excess = faster ? op->shorter[feature] : op->longer[feature];
 	if (findings_chance(flagged, op->spans, FALSE_FLAGS) >= found->chance)
 		return;
-	if (!is_pattern && (faster ? excess >= 0 : excess <= 0))
+	if (!is_pattern && (faster ? excess.all >= 0 : excess.all <= 0))
 		return; /* one interval is outside of its band, and others make up for it */
 	found->items[found->count++] = (struct common_state){ feature, faster, flagged, excess };
 }
@@ -121,10 +122,10 @@ static void add_common(struct common_states *found, uint32_t feature, bool faste
 size_t findings_common_states(const struct tested_operation *op, double chance,
 			      struct common_state ret[COMMON_STATES_MAX])
 {
-	static const enum feature rest[] = { FEATURE_TOTAL, FEATURE_SKIPPED };
+	static const enum span_feature rest[] = { FEATURE_TOTAL, FEATURE_SKIPPED };
 	struct common_states found = { .op = op, .chance = chance, .items = ret };
 
-	for (enum feature f = 0; f < FEATURE_COUNT; f++) {
+	for (enum span_feature f = 0; f < FEATURE_COUNT; f++) {
 		if (f == FEATURE_TOTAL || f == FEATURE_SKIPPED)
 			continue;
 		add_common(&found, f, false, op->slower[f]);
@@ -153,8 +154,8 @@ static void find_of_operation(struct diagnosis *d, uint32_t operation)
 				     .flagged = s->flagged,
 				     .excess = s->excess };
 
-		if (d->slower > 0 && s->excess > 0)
-			f.share = s->excess / d->slower;
+		if (d->slower > 0 && s->excess.on_path > 0)
+			f.share = s->excess.on_path / d->slower;
 		*vec_push(&d->findings) = f;
 	}
 }
@@ -163,7 +164,9 @@ static bool is_finding_first(const struct finding *a, const struct finding *b)
 {
 	if (a->is_faster != b->is_faster)
 		return b->is_faster;
-	return fabs(a->excess) > fabs(b->excess);
+	if (a->excess.on_path != b->excess.on_path)
+		return fabs(a->excess.on_path) > fabs(b->excess.on_path);
+	return fabs(a->excess.all) > fabs(b->excess.all);
 }
 
 static bool is_shorter(const nsec_t *a, const nsec_t *b)
@@ -211,31 +214,71 @@ static struct by_operation group_tested(const struct diagnosis *d)
 	return g;
 }
 
+static bool deviates(const struct finding *f, const struct tested *t)
+{
+	return (f->is_faster ? t->faster : t->slower) >> f->feature & 1;
+}
+
+/* The part of a divided profile that most of the deviating spans belong to; NULL if there is none.
+ */
+static const struct profile *main_part(const struct diagnosis *d, const struct candidate *found,
+				       size_t count, uint64_t *ret_flagged)
+{
+	const struct profile *best = NULL;
+	struct map counts = { 0 };
+	uint64_t most = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		const struct profile *p = d->tested.items[found[i].tested].profile;
+		uint64_t n = ++*map_insert(&counts, (uintptr_t)p);
+
+		if (n > most) {
+			most = n;
+			best = p;
+		}
+	}
+	map_done(&counts);
+	*ret_flagged = most;
+	return best && best->part_of ? best : NULL;
+}
+
+/* The spans with the largest excess; of a part, if the finding has one. */
+static void choose_examples(const struct diagnosis *d, struct candidate *found, size_t count,
+			    struct finding *f)
+{
+	sort_items(found, count, is_candidate_first);
+	f->part = main_part(d, found, count, &f->part_flagged);
+	for (size_t i = 0; i < count && f->example_count < EXAMPLES_MAX; i++)
+		if (!f->part || d->tested.items[found[i].tested].profile == f->part)
+			f->examples[f->example_count++] = found[i].tested;
+	if (f->feature != FEATURE_PATTERN && f->example_count)
+		f->expected = d->tested.items[f->examples[0]].profile->all.bands[f->feature];
+}
+
 static void complete(const struct diagnosis *d, const struct by_operation *g, struct finding *f)
 {
 	uint32_t from = g->first[f->operation], to = g->first[f->operation + 1];
 	_cleanup_(freep) nsec_t *times = must_alloc((to - from + 1) * sizeof(*times));
 	_cleanup_(freep) struct candidate *found = must_alloc((to - from + 1) * sizeof(*found));
-	uint32_t bit = 1u << f->feature;
 	size_t count = 0, examples = 0;
 
 	for (uint32_t i = from; i < to; i++) {
 		const struct tested *t = &d->tested.items[g->items[i]];
 
-		if (!t->profile || t->is_lost)
-			continue;
-		if (f->feature != FEATURE_PATTERN)
-			times[count++] = t->times[f->feature];
-		if ((f->is_faster ? t->faster : t->slower) & bit)
+		if (t->profile && !t->is_lost && deviates(f, t))
 			found[examples++] = (struct candidate){ excess_of(f, t), g->items[i] };
 	}
+	choose_examples(d, found, examples, f);
+	for (uint32_t i = from; i < to; i++) {
+		const struct tested *t = &d->tested.items[g->items[i]];
+
+		if (!t->profile || t->is_lost || (f->part && t->profile != f->part))
+			continue;
+		times[count++] = f->feature != FEATURE_PATTERN ? t->times[f->feature] : 0;
+	}
+	f->part_spans = count;
 	sort_items(times, count, is_shorter);
 	f->observed = count ? times[count / 2] : 0;
-	sort_items(found, examples, is_candidate_first);
-	for (; f->example_count < examples && f->example_count < EXAMPLES_MAX; f->example_count++)
-		f->examples[f->example_count] = found[f->example_count].tested;
-	if (f->feature != FEATURE_PATTERN && f->example_count)
-		f->expected = d->tested.items[f->examples[0]].profile->all.bands[f->feature];
 }
 
 static bool is_type_first(const struct unknown_type *a, const struct unknown_type *b)
@@ -277,6 +320,12 @@ void findings_find(struct diagnosis *d)
 	struct by_operation g;
 
 	add_up(d);
+	for (size_t i = 0; i < d->operations.count; i++) {
+		double change = d->operations.items[i].change;
+
+		d->change += change;
+		d->slower += change > 0 ? change : 0;
+	}
 	for (size_t i = 0; i < d->operations.count; i++)
 		find_of_operation(d, i);
 	sort_items(d->findings.items, d->findings.count, is_finding_first);

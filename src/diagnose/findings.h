@@ -19,7 +19,7 @@ struct common_state {
 	uint32_t feature; /* or FEATURE_PATTERN */
 	bool is_faster;
 	uint64_t flagged; /* spans */
-	double excess;    /* ns in all of them; negative if faster */
+	struct excess excess;
 };
 
 enum { COMMON_STATES_MAX = 2 * FEATURE_COUNT };

@@ -24,6 +24,15 @@ void kept_span_move(struct kept_span *s, struct arena *arena)
 {
 	s->intervals = copy(arena, s->intervals, s->interval_count * sizeof(s->intervals[0]));
 	s->runs = copy(arena, s->runs, s->run_count * sizeof(s->runs[0]));
+
+	struct span_trait *traits = copy(arena, s->traits, s->trait_count * sizeof(*traits));
+
+	for (uint32_t i = 0; i < s->trait_count; i++) {
+		traits[i].key = copy(arena, traits[i].key, strlen(traits[i].key) + 1);
+		if (traits[i].text)
+			traits[i].text = copy(arena, traits[i].text, strlen(traits[i].text) + 1);
+	}
+	s->traits = traits;
 }
 
 struct kept_span kept_span_without_names(const struct observation *o)
@@ -46,6 +55,8 @@ struct kept_span kept_span_without_names(const struct observation *o)
 		.run_count = o->runs.count,
 		.intervals = o->intervals.items,
 		.runs = o->runs.items,
+		.trait_count = o->traits.count,
+		.traits = o->traits.items,
 	};
 }
 

@@ -36,20 +36,21 @@ struct kept_span {
 	nsec_t duration, queueing, own, cpu;
 	uint64_t disk_bytes, network_bytes;
 	bool has_states;
-	uint32_t interval_count, run_count;
+	uint32_t interval_count, run_count, trait_count;
 	const struct own_interval *intervals;
 	const struct state_run *runs;
+	const struct span_trait *traits;
 };
 
 /*
- * Both borrow the intervals and runs of the observation.  Without names, it can be compared, and
- * names that only tests have take no memory.
+ * Both borrow the intervals, runs and traits of the observation.  Without names, it can be
+ * compared, and names that only tests have take no memory.
  */
 struct kept_span kept_span_without_names(const struct observation *o);
 struct kept_span kept_span_of(const struct observation *o, const struct span_set *spans,
 			      struct strtab *strings);
 
-/* Copies the intervals and runs into an arena. */
+/* Copies the intervals, runs and traits into an arena. */
 void kept_span_move(struct kept_span *span, struct arena *arena);
 
 /* The key of a type and a position in it. */

@@ -17,6 +17,12 @@ enum { PATTERNS_KEPT = 8 };
  */
 static const uint64_t MOST_WORK = 200 * 1000 * 1000;
 
+/*
+ * The same for each letter, and at least: a baseline with many keys, of few letters each that make
+ * the miner examine everything, must not take hours.
+ */
+static const uint64_t WORK_PER_LETTER = 2000, LEAST_WORK = 1000 * 1000;
+
 /* A distinct sequence. */
 struct distinct {
 	uint64_t hash;
@@ -92,6 +98,15 @@ static void keep_patterns(const struct mine_result *mined, struct arena *arena,
 	ret->is_truncated = mined->is_truncated || count < mined->count;
 }
 
+static uint64_t work_for(const mine_list *sequences)
+{
+	uint64_t work = LEAST_WORK;
+
+	for (size_t i = 0; i < sequences->count; i++)
+		work += WORK_PER_LETTER * sequences->items[i].length * sequences->items[i].weight;
+	return work < MOST_WORK ? work : MOST_WORK;
+}
+
 /* Mines the sequences, those above `longest` letters folded.  Returns whether all were examined. */
 static bool mine(const struct group *g, uint32_t interval, uint32_t interval_count,
 		 uint32_t longest, struct arena *arena, struct interval_profile *ret)
@@ -110,7 +125,7 @@ static bool mine(const struct group *g, uint32_t interval, uint32_t interval_cou
 	options.support = mine_support(o->support, ret->sequences);
 	options.gap = (struct mine_gap){ o->gap_least, o->gap_most };
 	options.closed = o->closed_at_ends ? MINE_CLOSED_ENDS : MINE_CLOSED_ALL;
-	options.max_work = MOST_WORK;
+	options.max_work = work_for(&sequences);
 	mine_patterns(sequences.items, sequences.count, &options, &mined);
 	ret->longest = longest;
 	keep_patterns(&mined, arena, ret);
@@ -132,7 +147,19 @@ static void add_times(const struct sequence *s, const uint32_t *positions, uint3
 	}
 }
 
-/* Mean and deviation of each state of the expected pattern, in its leftmost appearances. */
+static const char *keep_text(struct arena *arena, char *text)
+{
+	size_t size = strlen(text) + 1;
+	const char *kept = memcpy(arena_alloc(arena, size), text, size);
+
+	free(text);
+	return kept;
+}
+
+/*
+ * Mean and deviation of each state of the expected pattern, in its leftmost appearances, and
+ * which states are repeated there.
+ */
 static void time_states(const struct group *g, uint32_t interval, uint32_t interval_count,
 			struct arena *arena, struct interval_profile *ret)
 {
@@ -141,6 +168,8 @@ static void time_states(const struct group *g, uint32_t interval, uint32_t inter
 	struct state_time *states = arena_alloc(arena, p->length * sizeof(*states) + 1);
 	double sums[MINE_LONGEST] = { 0 }, squares[MINE_LONGEST] = { 0 };
 	uint32_t positions[MINE_LONGEST];
+	_cleanup_(fold_tally_freep) struct fold_tally *tally =
+		fold_tally_new(p->letters, p->length);
 	struct sequence s = { 0 };
 	size_t count = 0;
 
@@ -152,6 +181,7 @@ static void time_states(const struct group *g, uint32_t interval, uint32_t inter
 			       positions))
 			continue;
 		add_times(&s, positions, p->length, sums, squares);
+		fold_tally_add(tally, positions, s.is_folded ? &s.folded : NULL, 1);
 		count++;
 	}
 	for (uint32_t i = 0; i < p->length && count; i++) {
@@ -160,6 +190,7 @@ static void time_states(const struct group *g, uint32_t interval, uint32_t inter
 		states[i] = (struct state_time){ mean, variance > 0 ? sqrt(variance) : 0 };
 	}
 	ret->states = states;
+	ret->expression = keep_text(arena, fold_tally_text(tally));
 	sequence_done(&s);
 }
 

@@ -62,7 +62,7 @@ static uint32_t usual_interval_count(const struct group *g)
 	return counts[best] >= LEAST_OBSERVATIONS ? best : 0;
 }
 
-static struct profile learn_group(const struct group *g, enum key_kind kind, struct arena *arena)
+static struct profile learn_profile(const struct group *g, enum key_kind kind, struct arena *arena)
 {
 	const struct kept_span *first = g->samples[0];
 	const struct learn_options *o = &g->baseline->options;
@@ -90,24 +90,64 @@ static struct profile learn_group(const struct group *g, enum key_kind kind, str
 	return p;
 }
 
-struct keyed {
+/* Learns a part of a split: the samples with one of its values. */
+static void learn_part(const struct group *g, const struct profile *whole, struct split *split,
+		       uint32_t part, struct arena *arena)
+{
+	_cleanup_(freep) const struct kept_span **samples = must_alloc(g->count * sizeof(*samples));
+	struct group of_part = { g->baseline, samples, 0 };
+	struct profile *profile = arena_new_of(arena, struct profile);
+
+	for (size_t i = 0; i < g->count; i++)
+		if (split_part_of(split, g->samples[i]) == (int)part)
+			samples[of_part.count++] = g->samples[i];
+	*profile = learn_profile(&of_part, whole->kind, arena);
+	profile->observed = of_part.count;
+	profile->part_of = split;
+	profile->part = part;
+	split->parts[part].profile = profile;
+}
+
+static struct profile learn_group(const struct group *g, enum key_kind kind, struct arena *arena)
+{
+	struct profile p = learn_profile(g, kind, arena);
+	struct split found, *split;
+
+	if (g->count < LEAST_OBSERVATIONS || !split_find(g, &p.band, &found))
+		return p;
+	split = arena_new_of(arena, struct split);
+	*split = found;
+	for (uint32_t i = 0; i < split->part_count; i++)
+		learn_part(g, &p, split, i, arena);
+	p.split = split;
+	return p;
+}
+
+const struct profile *profile_part(const struct profile *p, const struct kept_span *span)
+{
+	int part = p->split ? split_part_of(p->split, span) : -1;
+
+	return part >= 0 ? p->split->parts[part].profile : p;
+}
+
+struct keyed_span {
 	uint64_t key;
 	const struct kept_span *sample;
 };
 
-static bool is_key_first(const struct keyed *a, const struct keyed *b)
+static bool is_key_first(const struct keyed_span *a, const struct keyed_span *b)
 {
 	return a->key < b->key;
 }
 
 /* One key, to be learned by any thread. */
-struct job {
+struct profile_job {
 	struct group group;
 	enum key_kind kind;
 };
 
 struct building {
-	VEC(struct job) jobs;
+	VEC(struct profile_job) jobs;
 	struct profile *profiles; /* one per job */
 	atomic_size_t next;
 };
@@ -117,13 +157,13 @@ static void add_jobs(struct building *b, const struct baseline *baseline, enum k
 		     struct arena *arena)
 {
 	size_t count = baseline->samples.count;
-	_cleanup_(freep) struct keyed *all = must_alloc(count * sizeof(*all) + 1);
+	_cleanup_(freep) struct keyed_span *all = must_alloc(count * sizeof(*all) + 1);
 	const struct kept_span **samples = arena_alloc(arena, count * sizeof(*samples) + 1);
-	struct job job = { .kind = kind, .group.baseline = baseline };
+	struct profile_job job = { .kind = kind, .group.baseline = baseline };
 
 	for (size_t i = 0; i < count; i++)
-		all[i] = (struct keyed){ baseline->samples.items[i].keys[kind],
-					 &baseline->samples.items[i] };
+		all[i] = (struct keyed_span){ baseline->samples.items[i].keys[kind],
+					      &baseline->samples.items[i] };
 	sort_items(all, count, is_key_first); /* stable: by identity within a key */
 	for (size_t i = 0, first = 0; i < count; i++) {
 		samples[i] = all[i].sample;

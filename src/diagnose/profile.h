@@ -14,6 +14,9 @@
  * distribution of times.  Parts by time rather than by chance make the limit cover the difference
  * between one minute and the next.
  *
+ * If the own time varies a lot and a trait explains it, the profile is divided (diagnose/split.h):
+ * each part has a profile of its own, and a span is compared with that of its part.
+ *
  * A pattern with support s is missing in 1 - s of the usual sequences, so missing it scores as an
  * event of that probability.
  */
@@ -23,6 +26,7 @@
 #include "diagnose/band.h"
 #include "diagnose/baseline.h"
 #include "diagnose/feature.h"
+#include "diagnose/split.h"
 
 /* Fewer observations than this allow no verdict. */
 enum { LEAST_OBSERVATIONS = 20 };
@@ -52,6 +56,7 @@ struct interval_profile {
 	uint32_t longest;                /* letters; longer sequences were folded */
 	bool is_truncated;               /* there are more */
 	const struct state_time *states; /* of the expected pattern */
+	const char *expression;          /* the same with its repetitions: R-T-(R-D)+-R */
 	double score_if_missing;         /* of the expected pattern */
 };
 
@@ -69,6 +74,9 @@ struct profile {
 	double mean_duration;
 	nsec_t p50, p95, p99;                  /* of the duration */
 	double cpu, disk_bytes, network_bytes; /* means */
+	const struct split *split;             /* into parts; NULL if it is not divided */
+	const struct split *part_of;           /* the split that it is a part of, or NULL */
+	uint32_t part;                         /* index in it */
 };
 
 struct profiles {
@@ -84,6 +92,9 @@ void profiles_done(struct profiles *profiles);
 /* NULL if there is none. */
 const struct profile *profiles_find(const struct profiles *profiles, enum key_kind kind,
 				    uint64_t key);
+
+/* The profile of the part that contains a span; the profile itself if there is none. */
+const struct profile *profile_part(const struct profile *profile, const struct kept_span *span);
 
 /*
  * The times of a sample for one interval of a profile, or INTERVAL_ALL, with FEATURE_SKIPPED.

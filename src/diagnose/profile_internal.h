@@ -23,4 +23,7 @@ void patterns_learn(const struct group *group, uint32_t interval, uint32_t inter
  */
 void bands_learn(const struct group *group, struct profile *profile);
 
+/* Returns whether the samples vary a lot, and a trait explains it; the parts have no profiles. */
+bool split_find(const struct group *group, const struct band_options *options, struct split *ret);
+
 #endif

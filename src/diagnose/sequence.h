@@ -3,6 +3,7 @@
 #ifndef SONDE_DIAGNOSE_SEQUENCE_H
 #define SONDE_DIAGNOSE_SEQUENCE_H
 
+#include "analyse/fold.h"
 #include "base/vec.h"
 #include "diagnose/kept_span.h"
 
@@ -12,6 +13,8 @@ typedef VEC(nsec_t) letter_times;
 struct sequence {
 	letter_list letters;
 	letter_times times; /* of each letter */
+	bool is_folded;
+	struct folded_sequence folded; /* if it is */
 };
 
 /*

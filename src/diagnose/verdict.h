@@ -3,8 +3,9 @@
  * verdict - whether a span behaves as in the baseline, and what differs.
  *
  * A span is compared with the most specific profile that has enough observations: its position in
- * its type of trace, its subtree, or its operation.  It is flagged if its largest score is above
- * the limit of the profile; all times above the limit are its deviations.
+ * its type of trace, its subtree, or its operation.  If this profile is divided, it is compared
+ * with the part that contains the span.  It is flagged if its largest score is above the limit of
+ * the profile; all times above the limit are its deviations.
  */
 #ifndef SONDE_DIAGNOSE_VERDICT_H
 #define SONDE_DIAGNOSE_VERDICT_H
@@ -16,7 +17,7 @@
 
 struct deviation {
 	uint32_t interval; /* or INTERVAL_ALL */
-	uint32_t feature;  /* enum feature, or FEATURE_PATTERN */
+	uint32_t feature;  /* enum span_feature, or FEATURE_PATTERN */
 	double score;      /* negative: faster than usual */
 	nsec_t observed;   /* ns; 0 for a pattern */
 	struct band band;  /* of the time; all zero for a pattern */

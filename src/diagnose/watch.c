@@ -176,11 +176,11 @@ static void add_second(struct watch_second *sum, const struct watch_second *s)
 {
 	sum->sums.spans += s->sums.spans;
 	sum->sums.patterns += s->sums.patterns;
-	for (enum feature f = 0; f < FEATURE_COUNT; f++) {
+	for (enum span_feature f = 0; f < FEATURE_COUNT; f++) {
 		sum->sums.slower[f] += s->sums.slower[f];
 		sum->sums.faster[f] += s->sums.faster[f];
-		sum->sums.longer[f] += s->sums.longer[f];
-		sum->sums.shorter[f] += s->sums.shorter[f];
+		sum->sums.longer[f].all += s->sums.longer[f].all;
+		sum->sums.shorter[f].all += s->sums.shorter[f].all;
 		sum->observed[0][f] += s->observed[0][f];
 		sum->observed[1][f] += s->observed[1][f];
 	}
@@ -231,7 +231,7 @@ static struct watched_state state_of(const struct watched *of, const struct watc
 	double observed = sum->observed[s->is_faster][s->feature];
 
 	ret.observed = mean_of(observed, s->flagged);
-	ret.usual = mean_of(observed - s->excess, s->flagged);
+	ret.usual = mean_of(observed - s->excess.all, s->flagged);
 	return ret;
 }
 

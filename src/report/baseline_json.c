@@ -3,12 +3,7 @@
 
 #include "report/baseline.h"
 #include "report/json_put.h"
-
-static void put_real(struct json *j, const char *key, double n)
-{
-	json_key(j, key);
-	json_real(j, n);
-}
+#include "report/split.h"
 
 static void put_name(struct json *j, const struct baseline *b, str_id service, str_id operation)
 {
@@ -16,18 +11,10 @@ static void put_name(struct json *j, const struct baseline *b, str_id service, s
 	put_string(j, "operation", strtab_get(b->strings, operation));
 }
 
-static void put_type(struct json *j, const char *key, uint64_t digest)
-{
-	char hex[17];
-
-	snprintf(hex, sizeof(hex), "%016lx", (unsigned long)digest);
-	put_string(j, key, hex);
-}
-
 static void put_recording(struct json *j, const struct recording *r)
 {
 	json_object(j);
-	put_type(j, "digest", r->digest);
+	put_digest(j, "digest", r->digest);
 	put_u64(j, "length_ns", r->length);
 	put_u64(j, "traces", r->traces);
 	put_u64(j, "spans", r->spans);
@@ -41,7 +28,7 @@ static void put_bands(struct json *j, const struct interval_profile *of)
 {
 	json_key(j, "bands");
 	json_object(j);
-	for (enum feature f = 0; f < FEATURE_COUNT; f++) {
+	for (enum span_feature f = 0; f < FEATURE_COUNT; f++) {
 		const struct band *band = &of->bands[f];
 
 		json_key(j, feature_name(f));
@@ -61,6 +48,8 @@ static void put_interval(struct json *j, const struct interval_profile *of)
 {
 	json_object(j);
 	put_u64(j, "sequences", of->sequences);
+	if (of->pattern_count)
+		put_string(j, "expression", of->expression);
 	json_key(j, "patterns");
 	json_array(j);
 	for (uint32_t i = 0; i < of->pattern_count; i++) {
@@ -75,15 +64,34 @@ static void put_interval(struct json *j, const struct interval_profile *of)
 	json_end(j);
 }
 
+/* The parts of a divided profile, each with the bands of all intervals together. */
+static void put_split(struct json *j, const struct split *split)
+{
+	put_real(j, "explained", split->explained);
+	json_key(j, "parts");
+	json_array(j);
+	for (uint32_t i = 0; i < split->part_count; i++) {
+		const struct profile *p = split->parts[i].profile;
+
+		json_object(j);
+		split_json(j, p);
+		put_u64(j, "samples", p->samples);
+		put_real(j, "limit", p->limit);
+		put_bands(j, &p->all);
+		json_end(j);
+	}
+	json_end(j);
+}
+
 static void put_profile(struct json *j, const struct baseline *b, const struct profile *p)
 {
 	static const char *const kinds[] = { "position", "subtree", "operation" };
 
 	json_object(j);
 	put_string(j, "kind", kinds[p->kind]);
-	put_type(j, "key", p->key);
+	put_digest(j, "key", p->key);
 	if (p->kind == KEY_POSITION) {
-		put_type(j, "type", p->type);
+		put_digest(j, "type", p->type);
 		put_u64(j, "position", p->position);
 	}
 	put_name(j, b, p->service, p->operation);
@@ -98,6 +106,8 @@ static void put_profile(struct json *j, const struct baseline *b, const struct p
 		put_interval(j, &p->intervals[i]);
 	json_end(j);
 	put_bands(j, &p->all);
+	if (p->split)
+		put_split(j, p->split);
 	json_end(j);
 }
 
@@ -107,7 +117,7 @@ static void put_types(struct json *j, const struct baseline *b)
 	json_array(j);
 	for (size_t i = 0; i < b->types.count; i++) {
 		json_object(j);
-		put_type(j, "type", b->types.items[i].type);
+		put_digest(j, "type", b->types.items[i].type);
 		put_u64(j, "traces", b->types.items[i].traces);
 		put_name(j, b, b->types.items[i].service, b->types.items[i].operation);
 		json_end(j);

@@ -6,6 +6,7 @@
 #include "base/sort.h"
 #include "base/text.h"
 #include "report/baseline.h"
+#include "report/split.h"
 
 /* Types that are listed; the others are counted. */
 enum { TYPES_SHOWN = 20 };
@@ -93,7 +94,7 @@ static void put_types(struct out *out, const struct baseline *b)
 /* "R 1.2 ms to 3.4 ms": bands of what an interval consists of. */
 static void put_bands(struct out *out, const struct interval_profile *of, nsec_t floor)
 {
-	for (enum feature f = 0; f < FEATURE_COUNT; f++) {
+	for (enum span_feature f = 0; f < FEATURE_COUNT; f++) {
 		const struct band *band = &of->bands[f];
 
 		if (band->mean < 1)
@@ -122,14 +123,26 @@ static void put_pattern(struct out *out, const struct interval_profile *of)
 		out_str(out, "no pattern");
 		return;
 	}
-	for (uint32_t i = 0; i < p->length; i++) {
-		if (i)
-			out_char(out, '-');
-		out_char(out, p->letters[i]);
-	}
+	out_str(out, of->expression);
 	out_str(out, " in ");
 	out_u64(out, 100 * p->support / of->sequences);
 	out_str(out, " %");
+}
+
+/* The own time of each part. */
+static void put_parts(struct out *out, const struct split *split)
+{
+	for (uint32_t i = 0; i < split->part_count; i++) {
+		const struct profile *p = split->parts[i].profile;
+		struct phrase text = split_phrase(p);
+
+		out_str(out, "  ");
+		out_escaped(out, text.s, strlen(text.s));
+		out_str(out, "  ");
+		out_str(out, format_count(p->samples).s);
+		out_str(out, " samples");
+		put_bands(out, &p->all, p->band.floor);
+	}
 }
 
 static void put_profile(struct out *out, const struct baseline *b, const struct profile *p)
@@ -154,6 +167,8 @@ static void put_profile(struct out *out, const struct baseline *b, const struct 
 		out_str(out, "  own time  ");
 		put_bands(out, &p->all, p->band.floor);
 	}
+	if (p->split)
+		put_parts(out, p->split);
 }
 
 /* One kind of profiles under a heading. */

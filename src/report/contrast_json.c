@@ -12,12 +12,6 @@ static void put_mean(struct json *j, const char *key, double ns)
 	json_i64(j, llround(fmax(-9e18, fmin(9e18, ns))));
 }
 
-static void put_real(struct json *j, const char *key, double n)
-{
-	json_key(j, key);
-	json_real(j, n);
-}
-
 static void put_state(struct json *j, uint8_t state)
 {
 	char letter[2] = { state_letter(state), '\0' };
@@ -167,6 +161,8 @@ static void put_calls(struct json *j, const struct contrast_view *view)
 		put_string(j, "operation", span_set_string(view->spans, span->operation));
 		put_real(j, "slow", (double)call->slow / c->slow.compared);
 		put_real(j, "usual", (double)call->usual / c->usual.compared);
+		put_u64(j, "slow_requests", call->slow_requests);
+		put_u64(j, "usual_requests", call->usual_requests);
 		json_end(j);
 	}
 	json_end(j);

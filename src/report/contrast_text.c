@@ -13,10 +13,11 @@ enum {
 	CAUSES_SHOWN = 5,
 	STATES_SHOWN = 6,
 	TRAITS_SHOWN = 3,
+	CALLS_SHOWN = 2,
 	INDENT = 2,
 	TIME_COLUMNS = 9,
 	WORDS = 23, /* column of sentences */
-	SERVICE_COLUMNS = 20,
+	SERVICE_COLUMNS = 24,
 	LABEL_COLUMNS = 11,
 	BAR_COLUMNS = 20,
 };
@@ -317,17 +318,17 @@ static void put_causes(const struct contrast_page *page, size_t max)
 static void put_bar(const struct contrast_page *page, const struct contrast_state *state)
 {
 	double share = state->part / page->contrast->difference;
-	size_t cells = share > 0 ? share * BAR_COLUMNS + 0.5 : 0;
+	char bar[BAR_COLUMNS + 1] = "";
 
-	for (size_t i = 0; i < cells && i < BAR_COLUMNS; i++)
-		put_coloured(page->out, page->style, state_colour(state->state), "█");
+	memset(bar, state->state == STATE_GAP ? '-' : state_letter(state->state),
+	       (size_t)(fmax(0, fmin(share, 1)) * BAR_COLUMNS + 0.5));
+	put_coloured(page->out, page->style, state_colour(state->state), bar);
 	out_char(page->out, '\n');
 }
 
 static void put_state(const struct contrast_page *page, const struct contrast_state *state)
 {
 	const struct contrast *c = page->contrast;
-	char letter = state->state == STATE_GAP ? ' ' : state_letter(state->state);
 	struct phrase service = { "" };
 	char label[32];
 
@@ -341,7 +342,8 @@ static void put_state(const struct contrast_page *page, const struct contrast_st
 	size_t width = out_escaped(page->out, service.s, strlen(service.s));
 
 	out_fill(page->out, width < SERVICE_COLUMNS ? SERVICE_COLUMNS - width : 1, ' ');
-	snprintf(label, sizeof(label), "%c %-*s", letter, LABEL_COLUMNS,
+	snprintf(label, sizeof(label), "%c %-*s",
+		 state->state == STATE_GAP ? ' ' : state_letter(state->state), LABEL_COLUMNS,
 		 state->state == STATE_GAP ? "unrecorded" : state_label(state->state));
 	put_coloured(page->out, page->style, state_colour(state->state), label);
 	put_bar(page, state);
@@ -387,28 +389,44 @@ static void put_period(const struct contrast_page *page, const struct slow_perio
 	put_sentence(page, &p);
 }
 
+/* Slow requests with a call that usual ones do not have can be of another kind. */
 static void put_call(const struct contrast_page *page, const struct call_contrast *call)
 {
 	const struct contrast *c = page->contrast;
-	const struct span *span = span_set_at(page->view->spans, call->span);
+	const struct span_set *spans = page->view->spans;
+	const struct span *span = span_set_at(spans, call->span);
+	const char *service = span_set_string(spans, span->service);
+	const char *operation = span_set_string(spans, span->operation);
 	struct phrase p = { "" };
 
-	phrase_append(&p, "a slow request has %.3g calls of %.100s %.150s, a usual one %.3g",
-		      (double)call->slow / c->slow.compared,
-		      span_set_string(page->view->spans, span->service),
-		      span_set_string(page->view->spans, span->operation),
-		      (double)call->usual / c->usual.compared);
+	if (call->usual_requests) {
+		phrase_append(&p, "a slow request has %.3g calls of %.100s %.150s",
+			      (double)call->slow / c->slow.compared, service, operation);
+		phrase_append(&p, ", a usual one %.3g", (double)call->usual / c->usual.compared);
+	} else {
+		p = how_many(c, call->slow_requests, 0);
+		phrase_append(&p,
+			      "call %.100s %.150s; use --service and --operation to compare "
+			      "these with each other",
+			      service, operation);
+	}
 	put_sentence(page, &p);
+}
+
+static void put_calls(const struct contrast_page *page)
+{
+	const struct contrast_traits *t = page->view->traits;
+
+	for (size_t i = 0; i < t->calls.count && i < CALLS_SHOWN; i++)
+		put_call(page, &t->calls.items[i]);
 }
 
 static void put_common(const struct contrast_page *page)
 {
 	const struct contrast_traits *t = page->view->traits;
 
-	if (t->traits.count || t->calls.count || t->period.to)
+	if (t->traits.count || t->period.to)
 		out_char(page->out, '\n');
-	for (size_t i = 0; i < t->calls.count && i < TRAITS_SHOWN; i++)
-		put_call(page, &t->calls.items[i]);
 	for (size_t i = 0; i < t->traits.count && i < TRAITS_SHOWN; i++)
 		put_trait(page, &t->traits.items[i]);
 	if (t->period.to)
@@ -425,6 +443,7 @@ void contrast_text(struct out *out, const struct style *style, const struct cont
 		return;
 	}
 	put_title(&page);
+	put_calls(&page);
 	out_char(out, '\n');
 	if (verdict != VERDICT_CAUSES)
 		put_verdict(&page, verdict);

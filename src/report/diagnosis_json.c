@@ -4,12 +4,7 @@
 
 #include "report/diagnosis.h"
 #include "report/json_put.h"
-
-static void put_real(struct json *j, const char *key, double n)
-{
-	json_key(j, key);
-	json_real(j, n);
-}
+#include "report/split.h"
 
 static void put_ns(struct json *j, const char *key, double ns)
 {
@@ -23,21 +18,12 @@ static void put_name(struct json *j, const struct diagnosis *d, const struct tes
 	put_string(j, "operation", strtab_get(d->baseline->strings, op->operation));
 }
 
-static void put_digest(struct json *j, const char *key, uint64_t digest)
-{
-	uint8_t bytes[8];
-
-	for (size_t i = 0; i < sizeof(bytes); i++)
-		bytes[i] = digest >> 8 * (sizeof(bytes) - 1 - i);
-	put_hex(j, key, bytes, sizeof(bytes));
-}
-
 /* {"L": 3}: the features with a count, by letter or name. */
 static void put_counts(struct json *j, const char *key, const uint64_t counts[FEATURE_COUNT])
 {
 	json_key(j, key);
 	json_object(j);
-	for (enum feature f = 0; f < FEATURE_COUNT; f++) {
+	for (enum span_feature f = 0; f < FEATURE_COUNT; f++) {
 		char letter[2] = { feature_letter(f), '\0' };
 
 		if (counts[f])
@@ -121,6 +107,17 @@ static void put_evidence(struct json *j, const struct diagnosis *d, const struct
 	json_end(j);
 }
 
+/* The part of the operation that deviates. */
+static void put_split(struct json *j, const struct finding *f)
+{
+	json_key(j, "split");
+	json_object(j);
+	split_json(j, f->part);
+	put_u64(j, "spans", f->part_spans);
+	put_u64(j, "flagged", f->part_flagged);
+	json_end(j);
+}
+
 static void put_finding(struct json *j, const struct diagnosis *d, size_t rank)
 {
 	const struct finding *f = &d->findings.items[rank];
@@ -136,9 +133,11 @@ static void put_finding(struct json *j, const struct diagnosis *d, size_t rank)
 	put_string(j, "direction", f->is_faster ? "faster" : "slower");
 	put_u64(j, "spans", op->spans);
 	put_u64(j, "flagged", f->flagged);
+	if (f->part)
+		put_split(j, f);
 	if (f->feature != FEATURE_PATTERN)
 		put_expected(j, f);
-	put_ns(j, "excess_ns", f->excess);
+	put_ns(j, "excess_ns", f->excess.on_path);
 	put_real(j, "share", f->share);
 	put_cause(j, d, f);
 	put_evidence(j, d, f);
@@ -170,6 +169,7 @@ static void put_totals(struct json *j, const struct diagnosis_view *v)
 	put_u64(j, "spans", d->spans_tested);
 	put_u64(j, "flagged", d->flagged);
 	put_u64(j, "flagged_paper", d->flagged_plainly);
+	put_ns(j, "change_ns", d->change);
 	put_ns(j, "slower_ns", d->slower);
 	put_digest(j, "inputs", v->inputs_digest);
 	put_digest(j, "baseline", baseline_digest(d->baseline));

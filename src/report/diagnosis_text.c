@@ -8,6 +8,7 @@
 #include "report/diagnosis.h"
 #include "report/explain.h"
 #include "report/phrase_step.h"
+#include "report/split.h"
 
 enum { INDENT = 4 };
 
@@ -30,21 +31,31 @@ static void put_line(struct out *out, const struct style *style, const char *tex
 	put_wrapped(out, style->columns, text, indent);
 }
 
-/* "median 58.4 ms, usually 0 ns to 100 µs; outside of that in 143 of 151 spans" */
+/*
+ * "median 58.4 ms, usually up to 100 µs (median 10 µs); 143 of 151 spans are outside"; of a part,
+ * "with n = 1: median ...; 30 of 31 spans are outside, and 143 of 151 in all".
+ */
 static void put_range(struct out *out, const struct style *style, const struct diagnosis *d,
 		      const struct finding *f)
 {
 	const struct tested_operation *op = &d->operations.items[f->operation];
 	struct phrase p = { "" };
 
+	if (f->part)
+		phrase_append(&p, "%s: ", split_phrase(f->part).s);
 	if (f->feature != FEATURE_PATTERN)
 		phrase_append(&p, "median %s, usually up to %s (median %s); ",
 			      format_time(f->observed).s, format_time(llround(f->expected.high)).s,
 			      format_time(llround(f->expected.by_quantiles ? f->expected.middle
 									   : f->expected.mean))
 				      .s);
-	phrase_append(&p, "%s of %s spans are %s", format_count(f->flagged).s,
-		      format_count(op->spans).s, f->is_faster ? "below" : "outside");
+	phrase_append(&p, "%s of %s spans are %s",
+		      format_count(f->part ? f->part_flagged : f->flagged).s,
+		      format_count(f->part ? f->part_spans : op->spans).s,
+		      f->is_faster ? "below" : "outside");
+	if (f->part)
+		phrase_append(&p, ", and %s of %s in all", format_count(f->flagged).s,
+			      format_count(op->spans).s);
 	put_line(out, style, p.s, INDENT);
 }
 
@@ -77,9 +88,11 @@ static void put_finding(struct out *out, const struct style *style, const struct
 	phrase_append(&p, "%.80s  %.150s  %s", name_of(d, op->service), name_of(d, op->operation),
 		      deviation_words(f->feature));
 	if (f->feature != FEATURE_PATTERN)
-		phrase_append(&p, "  %s per span", signed_time(f->excess / f->flagged).s);
+		phrase_append(&p, "  %s per span", signed_time(f->excess.all / f->flagged).s);
 	if (f->share >= 0.005)
-		phrase_append(&p, ", %.0f %% of the slowdown", 100 * f->share);
+		phrase_append(&p, ", %.0f %% of the slowdown", 100 * fmin(f->share, 1));
+	if (f->part && 2 * f->part_flagged > f->flagged)
+		phrase_append(&p, " (%s)", split_phrase(f->part).s);
 	put_wrapped(out, style->columns, p.s, 0);
 	put_range(out, style, d, f);
 	if (finding_cause_find(d, f, &cause))
@@ -91,7 +104,7 @@ static void put_finding(struct out *out, const struct style *style, const struct
 /* "151 requests take 8.2 ms longer than in the baseline" */
 static void put_lead(struct out *out, const struct style *style, const struct diagnosis *d)
 {
-	double mean = d->traces ? d->slower / d->traces : 0;
+	double mean = d->traces ? d->change / d->traces : 0;
 	struct phrase p = { "" };
 
 	phrase_append(&p, "%s request%s ", format_count(d->traces).s, d->traces == 1 ? "" : "s");
@@ -208,8 +221,8 @@ static bool is_large(const struct diagnosis *d, const struct finding *f)
 
 	if (f->feature == FEATURE_PATTERN || f->share >= 0.01)
 		return true;
-	return p && fabs(f->excess) / f->flagged >= 0.05 * p->p50 &&
-	       !(d->slower > 0 && f->excess > 0);
+	return p && fabs(f->excess.all) / f->flagged >= 0.05 * p->p50 &&
+	       !(d->slower > 0 && f->excess.all > 0);
 }
 
 static void put_small(struct out *out, const struct style *style, size_t count)

@@ -123,8 +123,7 @@ bool finding_evidence_find(const struct diagnosis *d, const struct finding *find
 		const struct interval_profile *of = &t->profile->intervals[found->interval];
 
 		if (of->pattern_count)
-			put_letters(ret->expected, sizeof(ret->expected), of->patterns[0].letters,
-				    of->patterns[0].length);
+			snprintf(ret->expected, sizeof(ret->expected), "%s", of->expression);
 		sequence_of(t->kept, found->interval, of->longest ?: 1, &s);
 		put_letters(ret->observed, sizeof(ret->observed), s.letters.items, s.letters.count);
 	}

@@ -6,12 +6,6 @@
 #include "report/json_put.h"
 #include "report/top_order.h"
 
-static void put_real(struct json *j, const char *key, double n)
-{
-	json_key(j, key);
-	json_real(j, n);
-}
-
 static void put_account(struct json *j, const struct top_account *account)
 {
 	json_key(j, "path");

@@ -228,8 +228,11 @@ static void read_span(struct table_reader *in)
 	s.has_states = get_count(in, 1);
 
 	struct view intervals = get_bytes(in, SQLITE_BLOB), runs = get_bytes(in, SQLITE_BLOB);
+	struct view traits = get_bytes(in, SQLITE_BLOB);
 	const char *why = unpack_states(intervals, runs, in->baseline->arena, &s);
 
+	if (!why)
+		why = unpack_traits(traits, in->baseline->arena, &s);
 	if (why)
 		fail(in, why);
 	check_span(in, &s);
@@ -348,6 +351,9 @@ int baseline_load_bytes(struct view bytes, const char *name, struct baseline **r
 		return err_set(err, -EPROTONOSUPPORT,
 			       "'%s' is a baseline of version %u; this sonde reads version %d",
 			       name, header.version, BASELINE_VERSION);
+	if (header.has_log)
+		return err_set(err, -EBADMSG,
+			       "'%s' is in WAL mode; run PRAGMA journal_mode = delete on it", name);
 	if (bytes.len < header.size)
 		return err_set(err, -EBADMSG, "'%s' is truncated", name);
 	in.baseline = baseline_new(&learn_defaults);

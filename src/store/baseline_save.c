@@ -16,7 +16,7 @@ struct table_writer {
 	int column; /* last one that was bound */
 	int rc;     /* of SQLite */
 	const struct baseline *baseline;
-	packed_bytes intervals, runs;
+	packed_bytes intervals, runs, traits;
 };
 
 static void writer_done(struct table_writer *w)
@@ -25,6 +25,7 @@ static void writer_done(struct table_writer *w)
 	sqlite3_close(w->db);
 	vec_done(&w->intervals);
 	vec_done(&w->runs);
+	vec_done(&w->traits);
 }
 
 static void execute(struct table_writer *w, const char *sql)
@@ -216,6 +217,8 @@ static void write_span(struct table_writer *w, const struct kept_span *s)
 	pack_states(s, &w->intervals, &w->runs);
 	put_blob(w, &w->intervals);
 	put_blob(w, &w->runs);
+	pack_traits(s, &w->traits);
+	put_blob(w, &w->traits);
 	put_row(w);
 }
 
@@ -233,6 +236,7 @@ static void put_profile_key(struct table_writer *w, const struct profile *p)
 {
 	put_text(w, key_kind_names[p->kind]);
 	put_int(w, p->key);
+	put_int(w, p->part_of ? p->part + 1 : 0);
 }
 
 static void write_profile(struct table_writer *w, const struct profile *p)
@@ -285,7 +289,7 @@ static void write_patterns(struct table_writer *w, const struct profile *p)
 static void write_interval_bands(struct table_writer *w, const struct profile *p, int interval,
 				 const struct interval_profile *of)
 {
-	for (enum feature f = 0; f < FEATURE_COUNT; f++) {
+	for (enum span_feature f = 0; f < FEATURE_COUNT; f++) {
 		const struct band *band = &of->bands[f];
 
 		if (band->mean == 0)
@@ -310,6 +314,40 @@ static void write_bands(struct table_writer *w, const struct profile *p)
 		write_interval_bands(w, p, i, &p->intervals[i]);
 }
 
+/* A part of a divided profile: its range or its text. */
+static void write_part(struct table_writer *w, const struct profile *p)
+{
+	const struct split *split = p->part_of;
+
+	if (!split)
+		return;
+
+	const struct split_part *part = &split->parts[p->part];
+
+	put_profile_key(w, p);
+	put_text(w, span_trait_kind_name(split->kind));
+	put_text(w, split->key);
+	for (int end = 0; end < 2; end++)
+		if (split->is_text)
+			put_null(w);
+		else
+			put_int(w, end ? part->to : part->from);
+	if (part->text)
+		put_text(w, part->text);
+	else
+		put_null(w);
+	put_row(w);
+}
+
+/* A profile and its parts, in one table. */
+static void write_with_parts(struct table_writer *w, const struct profile *p,
+			     void (*write)(struct table_writer *w, const struct profile *p))
+{
+	write(w, p);
+	for (uint32_t i = 0; p->split && i < p->split->part_count; i++)
+		write(w, p->split->parts[i].profile);
+}
+
 static void write_derived(struct table_writer *w, const struct profiles *profiles)
 {
 	static const struct {
@@ -317,12 +355,13 @@ static void write_derived(struct table_writer *w, const struct profiles *profile
 		void (*write)(struct table_writer *w, const struct profile *p);
 	} tables[] = { { BASELINE_PROFILES, write_profile },
 		       { BASELINE_PATTERNS, write_patterns },
-		       { BASELINE_BANDS, write_bands } };
+		       { BASELINE_BANDS, write_bands },
+		       { BASELINE_PARTS, write_part } };
 
 	for (size_t t = 0; t < ARRAY_LEN(tables); t++) {
 		begin_table(w, tables[t].table);
 		for (size_t i = 0; i < profiles->items.count && w->rc == SQLITE_OK; i++)
-			tables[t].write(w, &profiles->items.items[i]);
+			write_with_parts(w, &profiles->items.items[i], tables[t].write);
 	}
 }
 

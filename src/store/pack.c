@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "store/pack.h"
 
+#include <string.h>
+
 #include "diagnose/feature.h"
 
 /* Numbers of an interval: its runs, and six times. */
@@ -72,7 +74,7 @@ static bool take_time(struct view *bytes, nsec_t *sum, nsec_t *ret)
 
 static bool is_letter(uint8_t letter)
 {
-	for (enum feature f = 0; f < FEATURE_READY; f++)
+	for (enum span_feature f = 0; f < FEATURE_READY; f++)
 		if (feature_letter(f) == letter)
 			return true;
 	return false;
@@ -138,5 +140,95 @@ const char *unpack_states(struct view intervals, struct view runs, struct arena 
 	ret->run_count = run_count;
 	ret->intervals = to;
 	ret->runs = to_runs;
+	return NULL;
+}
+
+/* Kinds of values, in the lowest bit of the first number of a trait. */
+enum { TRAIT_NUMBER, TRAIT_TEXT };
+
+static void put_text(packed_bytes *to, const char *text)
+{
+	put_number(to, strlen(text));
+	for (; *text; text++)
+		*vec_push(to) = *text;
+}
+
+/* Small negative numbers take one byte, too: the sign becomes the lowest bit. */
+static uint64_t fold_sign(int64_t n)
+{
+	return (uint64_t)n << 1 ^ (n < 0 ? UINT64_MAX : 0);
+}
+
+static int64_t unfold_sign(uint64_t n)
+{
+	return (int64_t)(n >> 1 ^ (n & 1 ? UINT64_MAX : 0));
+}
+
+void pack_traits(const struct kept_span *s, packed_bytes *to)
+{
+	to->count = 0;
+	for (uint32_t i = 0; i < s->trait_count; i++) {
+		const struct span_trait *t = &s->traits[i];
+
+		put_number(to, t->kind << 1 | (t->text ? TRAIT_TEXT : TRAIT_NUMBER));
+		put_text(to, t->key);
+		if (t->text)
+			put_text(to, t->text);
+		else
+			put_number(to, fold_sign(t->number));
+	}
+}
+
+/* Takes a text without a NUL, in memory of the arena; NULL if it is invalid. */
+static const char *take_text(struct view *bytes, struct arena *arena)
+{
+	uint64_t length;
+	char *text;
+
+	if (!take_number(bytes, &length) || length > SPAN_TRAIT_LONGEST || length > bytes->len ||
+	    memchr(bytes->s, '\0', length))
+		return NULL;
+	text = arena_alloc(arena, length + 1);
+	memcpy(text, bytes->s, length);
+	text[length] = '\0';
+	bytes->s += length;
+	bytes->len -= length;
+	return text;
+}
+
+static bool take_trait(struct view *bytes, struct arena *arena, struct span_trait *ret)
+{
+	uint64_t kind, number = 0;
+
+	if (!take_number(bytes, &kind) || kind >> 1 > SPAN_TRAIT_PROBES)
+		return false;
+	*ret = (struct span_trait){ .kind = kind >> 1, .key = take_text(bytes, arena) };
+	if (!ret->key)
+		return false;
+	if ((kind & 1) == TRAIT_TEXT) {
+		ret->text = take_text(bytes, arena);
+		return ret->text;
+	}
+	if (!take_number(bytes, &number))
+		return false;
+	ret->number = unfold_sign(number);
+	return true;
+}
+
+const char *unpack_traits(struct view bytes, struct arena *arena, struct kept_span *ret)
+{
+	struct span_trait traits[SPAN_TRAITS_MAX], *to;
+	uint32_t count = 0;
+
+	while (bytes.len) {
+		if (count == SPAN_TRAITS_MAX)
+			return "a span has too many traits";
+		if (!take_trait(&bytes, arena, &traits[count++]))
+			return "a trait is invalid";
+	}
+	to = arena_alloc(arena, count * sizeof(*to) + 1);
+	memcpy(to, traits, count * sizeof(*to));
+	ret->traits = to;
+	ret->trait_count = count;
 	return NULL;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * pack - the intervals and runs of a sample as bytes; sonde-baseline(5) documents them.
+ * pack - the intervals, runs and traits of a sample as bytes; sonde-baseline(5) documents them.
  *
  * A number is LEB128: seven bits per byte, the lowest first, and the highest bit set in all bytes
  * but the last.  Most times of an interval are 0 and take one byte.
@@ -24,5 +24,9 @@ void pack_states(const struct kept_span *sample, packed_bytes *ret_intervals,
  */
 const char *unpack_states(struct view intervals, struct view runs, struct arena *arena,
 			  struct kept_span *ret);
+
+/* The same for the traits of a sample. */
+void pack_traits(const struct kept_span *sample, packed_bytes *ret);
+const char *unpack_traits(struct view bytes, struct arena *arena, struct kept_span *ret);
 
 #endif

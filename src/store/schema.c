@@ -9,6 +9,7 @@
 /* Offsets in the header of an SQLite file. */
 enum {
 	PAGE_SIZE_AT = 16,
+	READ_FORMAT_AT = 19, /* 2 is WAL mode */
 	PAGE_COUNT_AT = 28,
 	VERSION_AT = 60,
 	APPLICATION_AT = 68,
@@ -73,13 +74,15 @@ const struct table_schema baseline_tables[BASELINE_TABLES] = {
 			     "  network_bytes INTEGER NOT NULL,\n"
 			     "  has_states INTEGER NOT NULL,\n"
 			     "  intervals BLOB NOT NULL,\n"
-			     "  runs BLOB NOT NULL\n"
+			     "  runs BLOB NOT NULL,\n"
+			     "  traits BLOB NOT NULL\n"
 			     ") STRICT",
-			     19 },
+			     20 },
 	[BASELINE_PROFILES] = { "profiles",
 				"CREATE TABLE profiles (\n"
 				"  kind TEXT NOT NULL,\n"
 				"  key INTEGER NOT NULL,\n"
+				"  part INTEGER NOT NULL,\n"
 				"  type INTEGER,\n"
 				"  position INTEGER,\n"
 				"  service TEXT NOT NULL,\n"
@@ -96,25 +99,27 @@ const struct table_schema baseline_tables[BASELINE_TABLES] = {
 				"  cpu REAL NOT NULL,\n"
 				"  disk_bytes REAL NOT NULL,\n"
 				"  network_bytes REAL NOT NULL,\n"
-				"  PRIMARY KEY (kind, key)\n"
+				"  PRIMARY KEY (kind, key, part)\n"
 				") STRICT, WITHOUT ROWID",
-				18 },
+				19 },
 	[BASELINE_PATTERNS] = { "patterns",
 				"CREATE TABLE patterns (\n"
 				"  kind TEXT NOT NULL,\n"
 				"  key INTEGER NOT NULL,\n"
+				"  part INTEGER NOT NULL,\n"
 				"  interval INTEGER NOT NULL,\n"
 				"  rank INTEGER NOT NULL,\n"
 				"  letters TEXT NOT NULL,\n"
 				"  support INTEGER NOT NULL,\n"
 				"  sequences INTEGER NOT NULL,\n"
-				"  PRIMARY KEY (kind, key, interval, rank)\n"
+				"  PRIMARY KEY (kind, key, part, interval, rank)\n"
 				") STRICT, WITHOUT ROWID",
-				7 },
+				8 },
 	[BASELINE_BANDS] = { "bands",
 			     "CREATE TABLE bands (\n"
 			     "  kind TEXT NOT NULL,\n"
 			     "  key INTEGER NOT NULL,\n"
+			     "  part INTEGER NOT NULL,\n"
 			     "  interval INTEGER NOT NULL,\n"
 			     "  feature TEXT NOT NULL,\n"
 			     "  low REAL NOT NULL,\n"
@@ -123,9 +128,22 @@ const struct table_schema baseline_tables[BASELINE_TABLES] = {
 			     "  mean REAL NOT NULL,\n"
 			     "  deviation REAL NOT NULL,\n"
 			     "  by_quantiles INTEGER NOT NULL,\n"
-			     "  PRIMARY KEY (kind, key, interval, feature)\n"
+			     "  PRIMARY KEY (kind, key, part, interval, feature)\n"
 			     ") STRICT, WITHOUT ROWID",
-			     10 },
+			     11 },
+	[BASELINE_PARTS] = { "parts",
+			     "CREATE TABLE parts (\n"
+			     "  kind TEXT NOT NULL,\n"
+			     "  key INTEGER NOT NULL,\n"
+			     "  part INTEGER NOT NULL,\n"
+			     "  trait TEXT NOT NULL,\n"
+			     "  name TEXT NOT NULL,\n"
+			     "  least INTEGER,\n"
+			     "  most INTEGER,\n"
+			     "  value TEXT,\n"
+			     "  PRIMARY KEY (kind, key, part)\n"
+			     ") STRICT, WITHOUT ROWID",
+			     8 },
 };
 
 const char *const key_kind_names[KEY_KINDS] = {
@@ -178,6 +196,7 @@ bool baseline_read_header(struct view bytes, struct baseline_header *ret)
 	uint32_t page_size = number_at(bytes, PAGE_SIZE_AT) >> 16; /* 1 is 65,536 */
 
 	ret->version = number_at(bytes, VERSION_AT);
+	ret->has_log = bytes.s[READ_FORMAT_AT] == 2;
 	ret->size = (page_size == 1 ? 65536ull : page_size) * number_at(bytes, PAGE_COUNT_AT);
 	return true;
 }

@@ -22,6 +22,7 @@ enum baseline_table {
 	BASELINE_PROFILES,
 	BASELINE_PATTERNS,
 	BASELINE_BANDS,
+	BASELINE_PARTS,
 	BASELINE_TABLES
 };
 
@@ -55,6 +56,7 @@ struct learn_options options_of_numbers(const double numbers[LEARN_OPTIONS]);
 struct baseline_header {
 	uint32_t version;
 	uint64_t size; /* bytes of a complete file */
+	bool has_log;  /* is in WAL mode: a second file may contain a part of the content */
 };
 
 /* Returns whether bytes start as a baseline does. */

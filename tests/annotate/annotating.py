@@ -43,7 +43,7 @@ def use_sdk():
     except pypi.Skip as skip:
         print(f"skipped: {skip}")
         sys.exit(77)
-    if pathlib.Path(sys.prefix) != python.parent.parent:
+    if pathlib.Path(sys.prefix).resolve() != python.parent.parent.resolve():
         os.execve(python, [python, *sys.argv], ENV)
 
 

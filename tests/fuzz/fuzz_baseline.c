@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Input: a baseline file, or the intervals and runs of a sample after a byte with the size of
- * the intervals.  A file that can be loaded has profiles.  Intervals and runs that can be decoded
- * are within their bounds and the same after they were encoded again.
+ * the intervals, which are also read as traits.  A file that can be loaded has profiles.
+ * Intervals, runs and traits that can be decoded are within their bounds and the same after they
+ * were encoded again.
  */
 #include <assert.h>
 #include <string.h>
@@ -27,7 +28,7 @@ static void check_states(const struct kept_span *s)
 	}
 	assert(next == s->run_count);
 	features_of(s, INTERVAL_ALL, all);
-	for (enum feature f = 0; f < FEATURE_COUNT; f++)
+	for (enum span_feature f = 0; f < FEATURE_COUNT; f++)
 		assert(all[f] <= INT64_MAX);
 }
 
@@ -56,6 +57,35 @@ static void check_packed(struct view intervals, struct view runs)
 	vec_done(&packed_runs);
 }
 
+static void check_traits(const struct kept_span *s)
+{
+	_cleanup_(arena_freep) struct arena *arena = arena_new();
+	struct kept_span again = { 0 };
+	packed_bytes packed = { 0 };
+
+	assert(s->trait_count <= SPAN_TRAITS_MAX);
+	pack_traits(s, &packed);
+	assert(!unpack_traits(view_of(&packed), arena, &again));
+	assert(again.trait_count == s->trait_count);
+	for (uint32_t i = 0; i < s->trait_count; i++) {
+		const struct span_trait *a = &s->traits[i], *b = &again.traits[i];
+
+		assert(a->kind == b->kind && a->number == b->number && !a->text == !b->text);
+		assert(strcmp(a->key, b->key) == 0);
+		assert(!a->text || strcmp(a->text, b->text) == 0);
+	}
+	vec_done(&packed);
+}
+
+static void check_packed_traits(struct view bytes)
+{
+	_cleanup_(arena_freep) struct arena *arena = arena_new();
+	struct kept_span s = { 0 };
+
+	if (!unpack_traits(bytes, arena, &s))
+		check_traits(&s);
+}
+
 static void check_file(struct view bytes)
 {
 	_cleanup_(baseline_freep) struct baseline *b = NULL;
@@ -69,6 +99,7 @@ static void check_file(struct view bytes)
 		return;
 	for (size_t i = 0; i < b->samples.count; i++) {
 		check_states(&b->samples.items[i]);
+		check_traits(&b->samples.items[i]);
 		runs += b->samples.items[i].run_count;
 	}
 	if (runs > RUNS_MAX)
@@ -87,6 +118,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *input, size_t size)
 	} else if (size && *input < size) {
 		size_t first = *input;
 
+		check_packed_traits((struct view){ s + 1, size - 1 });
 		check_packed((struct view){ s + 1, first },
 			     (struct view){ s + 1 + first, size - 1 - first });
 	}

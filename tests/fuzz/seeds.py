@@ -4,7 +4,7 @@
 
 tests/data contains no such files: ELF files with thread-local variables, the metadata and a
 stream of a CTF trace in one file, the format of a tracepoint with its data, metrics and logs in JSON, connections of
-clients, baselines.  Without seeds the fuzzers do not get past the first checks.
+clients, baselines, sequences of states.  Without seeds the fuzzers do not get past the first checks.
 """
 import gzip
 import itertools
@@ -191,7 +191,7 @@ def baseline_schema():
         yield re.sub(r'"\s*"', "", table).strip('"').replace("\\n", "\n")
 
 
-def baseline(name, spans, intervals, runs):
+def baseline(name, spans, intervals, runs, traits=b""):
     """A baseline with small pages and equal spans, enough of them for a profile."""
     db = sqlite3.connect(":memory:")
     db.executescript("PRAGMA page_size = 512; PRAGMA application_id = 0x736f6e62; PRAGMA user_version = 1;")
@@ -203,8 +203,8 @@ def baseline(name, spans, intervals, runs):
     db.execute("INSERT INTO types VALUES (3, 4, 1, 's', 'o')")
     db.executemany("INSERT INTO keys VALUES (?, 5, ?)", [(kind, spans) for kind in ("position", "subtree", "operation")])
     for i in range(spans):
-        db.execute("INSERT INTO spans VALUES (?, 7, ?, 5, 5, 5, 3, 0, 's', 'o', 9, 1, 8, 7, 0, 0, 1, ?, ?)",
-                   (i, i % 4, intervals, runs))
+        db.execute("INSERT INTO spans VALUES (?, 7, ?, 5, 5, 5, 3, 0, 's', 'o', 9, 1, 8, 7, 0, 0, 1, ?, ?, ?)",
+                   (i, i % 4, intervals, runs, traits))
     db.commit()
     write("baseline", name, db.serialize())
 
@@ -215,7 +215,17 @@ def baselines():
     for number, (intervals, runs) in enumerate(states):
         write("baseline", f"states-{number}", bytes([len(intervals)]) + intervals + runs)
         baseline(f"file-{number}", 24, intervals, runs)
+    traits = b"\0\1n\x0e" + b"\1\1c\3red" + b"\3\0\4main"
+    write("baseline", "traits", b"\0" + traits)
+    baseline("file-traits", 24, *states[0], traits)
     baseline("empty", 0, b"", b"")
+
+
+def sequences():
+    words = [b"RNRNR", b"RNRDRDR", b"RTRNRNRDR", b"RDRDRDTRDRDT", b"RN" * 40]
+    for number, (support, least, most) in enumerate(((1, 0, 0), (2, 0, 2), (3, 1, 2), (4, 0, 3))):
+        for closed in (0, 1):
+            write("mine", f"{number}-{closed}", bytes((support, least, most, closed)) + b"\0".join(words))
 
 
 def main():
@@ -228,6 +238,7 @@ def main():
     http_requests()
     replies()
     baselines()
+    sequences()
 
 
 main()

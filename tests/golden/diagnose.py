@@ -41,6 +41,25 @@ def more_calls_of_one_customer(directory):
     assert [(trait["key"], trait["value"]) for trait in result["operations"][0]["traits"]] == [("tier", "gold")], result
 
 
+def requests_of_another_kind_are_named_by_their_topmost_call(directory):
+    """Every tenth request also calls `pay`, which makes a query of 50 ms."""
+    traces = [trace_of(i, 2, 1000 + i) for i in range(200)]
+    for i in range(0, 200, 10):
+        root, trace = traces[i]["spans"][0], traces[i]["traceID"]
+        start = root["startTime"] + root["duration"]
+        root["duration"] += 60000
+        for number, (parent, name, process, begin, end) in enumerate(
+                [(root["spanID"], "POST /pay", "p3", 0, 55000), (f"{900000 + i * 2:016x}", "INSERT", "p2", 2000, 52000)]):
+            traces[i]["spans"].append({
+                "traceID": trace, "spanID": f"{900000 + i * 2 + number:016x}", "operationName": name,
+                "startTime": start + begin, "duration": end - begin, "processID": process, "tags": [], "logs": [],
+                "references": [{"refType": "CHILD_OF", "traceID": trace, "spanID": parent}]})
+        traces[i]["processes"]["p3"] = {"serviceName": "pay", "tags": []}
+    text = " ".join(diagnose(write(directory, traces)).split())
+    assert "11 of 11 slow requests and none of 100 usual ones call pay POST /pay; use --service" in text, text
+    assert "ones call db" not in text and "calls of" not in text and "on host" not in text, text
+
+
 def a_longer_call_is_no_additional_one(directory):
     """Every tenth request has the same two calls, which take 20 times as long."""
     path = write(directory, [trace_of(i, 2, 1000 + i if i % 10 else 20000 + i) for i in range(200)])
@@ -90,7 +109,7 @@ def text_fits_and_is_the_same_in_each_run(directory):
         assert not wide, wide
 
 
-CASES = [more_calls_of_one_customer, a_longer_call_is_no_additional_one, equal_requests_have_no_cause,
+CASES = [more_calls_of_one_customer, requests_of_another_kind_are_named_by_their_topmost_call, a_longer_call_is_no_additional_one, equal_requests_have_no_cause,
          slow_requests_of_a_moment_have_a_period, parts_add_up, text_fits_and_is_the_same_in_each_run]
 
 

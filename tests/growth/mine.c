@@ -92,12 +92,12 @@ static void find_pattern(size_t n)
 static void fold_letters(size_t n, uint32_t period)
 {
 	_cleanup_(freep) uint8_t *letters = must_alloc(n);
-	struct folded folded;
+	struct folded_sequence folded;
 
 	for (size_t i = 0; i < n; i++)
 		letters[i] = (uint8_t)walk[i % period];
 	fold_sequence(letters, (uint32_t)n, &folded);
-	folded_done(&folded);
+	folded_sequence_done(&folded);
 }
 
 static void fold_repeats(size_t n)

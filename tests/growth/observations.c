@@ -168,6 +168,52 @@ static void one_by_one(size_t n)
 	model_free(model);
 }
 
+/* A span of many tasks, each of which enters a child on the same thread. */
+static void contexts(size_t n)
+{
+	struct model *model = model_new();
+	struct source source = story_source(0);
+
+	add_thread(model, 2 * n + 2);
+	for (uint64_t i = 1; i <= n; i++) {
+		nsec_t start = 2 * i * STEP, end = start + STEP;
+		struct record_context r = { .head = { .time = start,
+						      .tid = 1,
+						      .kind = RECORD_CONTEXT,
+						      .words = sizeof(r) / 8 },
+					    .since = start,
+					    .trace = { 1 } };
+		uint64_t child = i + 1;
+
+		memcpy(r.span, &child, sizeof(child));
+		model_add(model, &source, &r.head);
+		child = 1;
+		memcpy(r.span, &child, sizeof(child));
+		r.head.time = r.since = end;
+		model_add(model, &source, &r.head);
+		add_span(model, 1, i + 1, 1, start, end);
+	}
+	add_span(model, 1, 1, 0, 0, (2 * n + 2) * STEP);
+	find(model);
+}
+
+/* The same, and the thread is sampled and has probe events all the time. */
+static void shared_samples(size_t n)
+{
+	struct model *model = model_new();
+	struct source source = story_source(0);
+
+	add_thread(model, 1);
+	for (size_t i = 1; i <= n; i++) {
+		model_add(model, &source, REC(SAMPLE, sample, STEP + i, 1, .stack = i));
+		model_add(model, &source, REC(PROBE_EVENT, probe_event, STEP + i, 1, .type = i));
+	}
+	model_add(model, &source, REC(RUN, run, 2 * n * STEP, 1, .start = STEP));
+	for (size_t i = 1; i <= n; i++)
+		add_span(model, i, 1, 0, 0, 2 * n * STEP);
+	find(model);
+}
+
 int main(int argc, char **argv)
 {
 	static const struct {
@@ -182,6 +228,8 @@ int main(int argc, char **argv)
 		{ "shared-thread", shared_thread },
 		{ "shared-messages", shared_messages },
 		{ "one-by-one", one_by_one },
+		{ "shared-samples", shared_samples },
+		{ "contexts", contexts },
 	};
 
 	for (size_t i = 0; i < ARRAY_LEN(cases); i++)

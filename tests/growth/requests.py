@@ -14,7 +14,7 @@ import sys
 
 LIMIT = 2.3
 SIZE = 5000
-SIZES = {"quantile-keys": 50_000, "mine-sequences": 400, "mine-sequences-all": 400}
+SIZES = {"quantile-keys": 50_000, "mine-sequences": 400, "mine-sequences-all": 400, "traits": 1500}
 
 
 def count(program, case, size):

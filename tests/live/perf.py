@@ -71,10 +71,15 @@ def ours(path):
             yield [e["time"], e["cpu"], e.get("tid"), e["name"], e.get("fields", {})]
 
 
+def text_of(array, size):
+    """The bytes of an array up to the first that is 0; size: of an element."""
+    return b"".join((n % 256 ** size).to_bytes(size, "little") for n in array).split(b"\0")[0]
+
+
 def same(mine, theirs):
-    """Compare values: perf does not sign-extend, and shows arrays as bytes or text."""
+    """Compare values: perf does not sign-extend, and shows arrays as bytes, or, if they are printable, as text."""
     if isinstance(mine, list) and isinstance(theirs, str):
-        theirs = list(theirs.encode())
+        return any(text_of(mine, size) == theirs.encode() for size in (1, 2, 4, 8))
     if isinstance(theirs, list) and isinstance(mine, str):
         return bytes(theirs).split(b"\0")[0].decode(errors="replace") == mine
     if isinstance(theirs, list) and mine:

@@ -76,10 +76,11 @@ static void begin_observation(struct observation *o, uint64_t number, uint32_t p
 {
 	__typeof__(o->intervals) intervals = o->intervals;
 	__typeof__(o->runs) runs = o->runs;
+	span_trait_list traits = o->traits;
 	const char *service = position ? "database" : "shop";
 	const char *operation = position ? "SELECT" : "GET /cart";
 
-	intervals.count = runs.count = 0;
+	intervals.count = runs.count = traits.count = 0;
 	*o = (struct observation){
 		.type = digest_of(1, 1),
 		.folded = digest_of(1, 2),
@@ -98,7 +99,20 @@ static void begin_observation(struct observation *o, uint64_t number, uint32_t p
 		.network_bytes = number % 1000,
 		.intervals = intervals,
 		.runs = runs,
+		.traits = traits,
 	};
+}
+
+static void add_traits(struct observation *o, uint64_t number)
+{
+	static const char *const customers[] = { "", "Zoë", "a\"b'c", "x" };
+
+	*vec_push(&o->traits) =
+		(struct span_trait){ .key = "customer", .text = customers[number % 4] };
+	*vec_push(&o->traits) =
+		(struct span_trait){ .key = "items", .number = (int64_t)(number % 9) - 4 };
+	*vec_push(&o->traits) =
+		(struct span_trait){ .key = "", .text = "main", .kind = SPAN_TRAIT_FUNCTION };
 }
 
 const struct hand_trace *hand_trace(uint64_t number)
@@ -122,6 +136,7 @@ const struct hand_trace *hand_trace(uint64_t number)
 		add_run(&t.shop, 'L', time_around(number, 6, 500 * NSEC_PER_USEC));
 		add_run(&t.shop, 'R', time_around(number, 7, 100 * NSEC_PER_USEC));
 	}
+	add_traits(&t.shop, number);
 	t.shop.cpu = t.shop.own;
 	t.shop.duration = t.shop.own + t.shop.queueing + t.database.duration;
 	return &t;
@@ -138,7 +153,7 @@ bool learn_traces(struct baseline *b, uint64_t first, uint64_t count)
 		baseline_add_observation(b, &t->database);
 		baseline_add_observation(b, &t->shop);
 	}
-	return baseline_end(b, &counts);
+	return baseline_end(b, &counts) == RECORDING_LEARNED;
 }
 
 static void print_names(FILE *f, const struct baseline *b, str_id service, str_id operation)
@@ -162,6 +177,9 @@ static void print_sample(FILE *f, const struct baseline *b, const struct kept_sp
 			fprintf(f, " %c%lu", s->runs[run].letter, s->runs[run].time);
 		fprintf(f, "\n");
 	}
+	for (uint32_t i = 0; i < s->trait_count; i++)
+		fprintf(f, " trait %u '%s' '%s' %ld\n", s->traits[i].kind, s->traits[i].key,
+			s->traits[i].text ?: "NULL", s->traits[i].number);
 }
 
 static bool is_number_first(const uint64_t *a, const uint64_t *b)
@@ -217,11 +235,33 @@ static void print_interval(FILE *f, const struct interval_profile *of)
 	for (uint32_t i = 0; i < of->pattern_count; i++)
 		fprintf(f, " %.*s %lu\n", of->patterns[i].length,
 			(const char *)of->patterns[i].letters, of->patterns[i].support);
-	for (enum feature i = 0; i < FEATURE_COUNT; i++) {
+	for (enum span_feature i = 0; i < FEATURE_COUNT; i++) {
 		const struct band *b = &of->bands[i];
 
 		fprintf(f, " %s %a %a %a %a %a %d\n", feature_name(i), b->low, b->middle, b->high,
 			b->mean, b->deviation, b->by_quantiles);
+	}
+}
+
+static void print_profile(FILE *f, const struct baseline *b, const struct profile *p)
+{
+	fprintf(f, "profile %d %lx %lx %lu %lu %u %lu %a %a %lu %lu %lu %a %a %a", p->kind, p->key,
+		p->type, p->position, p->observed, p->samples, p->band.floor, p->limit,
+		p->mean_duration, p->p50, p->p95, p->p99, p->cpu, p->disk_bytes, p->network_bytes);
+	print_names(f, b, p->service, p->operation);
+	print_interval(f, &p->all);
+	for (uint32_t n = 0; n < p->interval_count; n++)
+		print_interval(f, &p->intervals[n]);
+}
+
+static void print_parts(FILE *f, const struct baseline *b, const struct split *split)
+{
+	fprintf(f, "split by %u '%s' %a\n", split->kind, split->key, split->explained);
+	for (uint32_t i = 0; i < split->part_count; i++) {
+		const struct split_part *part = &split->parts[i];
+
+		fprintf(f, "part %ld to %ld '%s'\n", part->from, part->to, part->text ?: "NULL");
+		print_profile(f, b, part->profile);
 	}
 }
 
@@ -234,14 +274,9 @@ char *profiles_text(const struct baseline *b, const struct profiles *profiles)
 	for (size_t i = 0; i < profiles->items.count; i++) {
 		const struct profile *p = &profiles->items.items[i];
 
-		fprintf(f, "profile %d %lx %lx %lu %lu %u %lu %a %a %lu %lu %lu %a %a %a", p->kind,
-			p->key, p->type, p->position, p->observed, p->samples, p->band.floor,
-			p->limit, p->mean_duration, p->p50, p->p95, p->p99, p->cpu, p->disk_bytes,
-			p->network_bytes);
-		print_names(f, b, p->service, p->operation);
-		print_interval(f, &p->all);
-		for (uint32_t n = 0; n < p->interval_count; n++)
-			print_interval(f, &p->intervals[n]);
+		print_profile(f, b, p);
+		if (p->split)
+			print_parts(f, b, p->split);
 	}
 	fclose(f);
 	return text;

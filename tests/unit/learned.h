@@ -8,7 +8,8 @@
  *
  * A trace consists of a span of a shop and of its call to a database.  What it contains depends
  * on its number only, so that any recording can be made again.  The shop runs, calls, and waits for
- * a lock in every second trace; the database reads the disk.  Times are log-normal.
+ * a lock in every second trace; the database reads the disk.  Times are log-normal.  The spans of
+ * the shop have attributes of all types, which explain nothing.
  */
 #ifndef SONDE_TESTS_LEARNED_H
 #define SONDE_TESTS_LEARNED_H
@@ -30,7 +31,7 @@ double random_normal(uint64_t number, uint64_t salt);
 /* The spans in which the names of the observations are. */
 const struct span_set *hand_spans(void);
 
-/* A recording that contains `count` traces.  Returns the result of baseline_end(). */
+/* A recording that contains `count` traces.  Returns whether it was learned. */
 bool learn_traces(struct baseline *baseline, uint64_t first, uint64_t count);
 
 /* All that a finished baseline contains, and its profiles, as text.  The caller frees it. */

@@ -181,3 +181,30 @@ TEST(io_in_the_queue_has_a_share_in_a_wait_for_the_disk)
 	CHECK_INT(a.shares.items[node->shares].pid, 9);
 	CHECK_INT(a.shares.items[node->shares].time, 48);
 }
+
+/* The thread publishes the child from 20 on, and the request from 80 on; before, it is unknown. */
+TEST(leaves_add_up_if_the_thread_is_known_for_a_part_of_the_time)
+{
+	_cleanup_(story_done) struct story s = process_of(1);
+
+	story_run(&s, 1, 0, 100);
+	story_span(&s, 0, 100, 1, 0, 0);
+	story_span(&s, 20, 80, 2, 1, 0);
+	story_context(&s, 1, 20, 2);
+	story_context(&s, 1, 80, 1);
+
+	_cleanup_(model_freep) struct model *model = story_model(&s);
+	struct span_set spans = { .model = model };
+	_cleanup_(account_done) struct account a;
+	nsec_t leaves = 0, unknown = 0;
+
+	account_of_span(&spans, story_find_span(model, 1), &a);
+	for (size_t i = 1; i < a.nodes.count; i++) {
+		const struct node *node = &a.nodes.items[i];
+
+		leaves += node->is_leaf ? node->time : 0;
+		unknown += node->state == STATE_GAP ? node->time : 0;
+	}
+	CHECK_INT(leaves, 100);
+	CHECK_INT(unknown, 20);
+}

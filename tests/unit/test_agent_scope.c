@@ -86,11 +86,26 @@ static void run_first_pass(struct rig *rig)
 	CHECK(!agent_scope_is_starting(rig->scope));
 }
 
-static void wait_for_end(void)
+/* Dies with its parent, and writes its pid once that is certain; otherwise it would outlive the
+ * test. */
+static void wait_for_end(int ready)
 {
+	pid_t self = getpid();
+
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (write(ready, &self, sizeof(self)) != sizeof(self))
+		abort();
 	for (;;)
 		pause();
+}
+
+static pid_t read_pid(int ready)
+{
+	pid_t pid;
+
+	if (read(ready, &pid, sizeof(pid)) != sizeof(pid))
+		abort();
+	return pid;
 }
 
 /* A process; with an arena, and with a child that unmapped it, as execve() does. */
@@ -110,14 +125,15 @@ static pid_t spawn(bool has_arena, pid_t *ret_child)
 		if (child == 0) {
 			if (has_arena)
 				munmap(b.arena, sizeof(*b.arena));
-			wait_for_end();
+			wait_for_end(pipe_ends[1]);
 		}
-		if (write(pipe_ends[1], &child, sizeof(child)) != sizeof(child))
-			abort();
-		wait_for_end();
+		wait_for_end(pipe_ends[1]);
 	}
-	if (read(pipe_ends[0], &child, sizeof(child)) != sizeof(child))
-		abort();
+	for (int i = 0; i < 2; i++) { /* both, in any order */
+		pid_t ready = read_pid(pipe_ends[0]);
+
+		child = ready != pid ? ready : child;
+	}
 	close(pipe_ends[0]);
 	close(pipe_ends[1]);
 	if (has_arena)
@@ -207,21 +223,28 @@ TEST(processes_of_a_user_are_limited)
 	_cleanup_(rig_done) struct rig rig;
 	pid_t pids[COUNT];
 	size_t in_scope = 0;
+	int pipe_ends[2];
 
 	if (geteuid() != 0)
 		SKIP("needs root, to become another user");
+
+	if (pipe(pipe_ends) < 0)
+		abort();
 
 	struct arena_build b = arena_build_make();
 
 	for (int i = 0; i < COUNT; i++) {
 		pids[i] = fork();
 		if (pids[i] == 0 && setresuid(ALICE, ALICE, ALICE) == 0)
-			wait_for_end();
+			wait_for_end(pipe_ends[1]);
 		else if (pids[i] == 0)
 			_exit(1);
 	}
+	close(pipe_ends[1]);
+	for (int i = 0; i < COUNT; i++)
+		read_pid(pipe_ends[0]); /* it is another user now */
+	close(pipe_ends[0]);
 	arena_build_done(&b);
-	clock_pause(100 * NSEC_PER_MSEC); /* they become another user */
 	rig_init(&rig);
 	run_first_pass(&rig);
 	for (int i = 0; i < COUNT; i++)

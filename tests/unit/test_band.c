@@ -157,11 +157,11 @@ TEST(features_of_intervals_add_up_to_those_of_the_span)
 	features_of(&s, INTERVAL_ALL, all);
 	for (uint32_t i = 0; i < s.interval_count; i++) {
 		features_of(&s, i, part);
-		for (enum feature f = 0; f < FEATURE_COUNT; f++)
+		for (enum span_feature f = 0; f < FEATURE_COUNT; f++)
 			sum[f] += part[f];
 	}
 	CHECK_INT(all[FEATURE_QUEUEING], 7);
 	CHECK(all[FEATURE_LOCK] > 0 && all[FEATURE_RUNNING] > all[FEATURE_LOCK]);
-	for (enum feature f = 0; f < FEATURE_QUEUEING; f++)
+	for (enum span_feature f = 0; f < FEATURE_QUEUEING; f++)
 		CHECK_INT(sum[f], all[f]);
 }

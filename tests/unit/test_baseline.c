@@ -95,7 +95,7 @@ TEST(spans_with_lost_records_are_counted_and_not_learned)
 	o.is_lost = true;
 	baseline_begin(b, hand_spans());
 	baseline_add_observation(b, &o);
-	CHECK(baseline_end(b, &(struct observation_counts){ 1, 2, 3 }));
+	CHECK_INT(baseline_end(b, &(struct observation_counts){ 1, 2, 3 }), RECORDING_LEARNED);
 	baseline_finish(b);
 	CHECK_INT(b->samples.count, 0);
 	CHECK_INT(b->recordings.items[0].lost, 1);
@@ -115,7 +115,8 @@ TEST(a_root_with_many_types_is_recognised)
 		o.identity = hand_trace(i)->shop.identity;
 		baseline_add_observation(b, &o);
 	}
-	CHECK(baseline_end(b, &(struct observation_counts){ .traces = TYPES_MAX + 1 }));
+	CHECK_INT(baseline_end(b, &(struct observation_counts){ .traces = TYPES_MAX + 1 }),
+		  RECORDING_LEARNED);
 	baseline_finish(b);
 
 	const struct trace_type *t = baseline_type(b, 7);

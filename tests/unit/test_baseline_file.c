@@ -227,13 +227,15 @@ TEST(derived_tables_contain_profiles_patterns_and_bands)
 	CHECK_INT(number_of(path, "SELECT count(*) FROM patterns WHERE kind = 'position' AND "
 				  "letters = 'RD' AND support = 100 AND sequences = 100"),
 		  1);
-	CHECK_INT(number_of(path, "SELECT count(*) FROM bands JOIN profiles USING (kind, key) "
-				  "WHERE feature = 'lock' AND by_quantiles AND "
-				  "service = 'shop'"),
+	CHECK_INT(number_of(path,
+			    "SELECT count(*) FROM bands JOIN profiles USING (kind, key, part) "
+			    "WHERE feature = 'lock' AND by_quantiles AND "
+			    "service = 'shop'"),
 		  5);
-	CHECK_INT(number_of(path, "SELECT count(*) FROM bands JOIN profiles USING (kind, key) "
-				  "WHERE feature = 'disk' AND low < middle AND middle < high AND "
-				  "service = 'database'"),
+	CHECK_INT(number_of(path,
+			    "SELECT count(*) FROM bands JOIN profiles USING (kind, key, part) "
+			    "WHERE feature = 'disk' AND low < middle AND middle < high AND "
+			    "service = 'database'"),
 		  5);
 	CHECK_INT(number_of(path, "PRAGMA integrity_check") == -1, 0);
 }
@@ -299,6 +301,22 @@ TEST(another_version_is_refused)
 		  "is a baseline of version 2; this sonde reads version 1");
 }
 
+TEST(a_file_with_a_log_beside_it_is_refused)
+{
+	_cleanup_(baseline_freep) struct baseline *b = learn();
+	_cleanup_(freep) char *path = path_of("log");
+
+	CHECK_INT(save(b, path), 0);
+	alter(path, "PRAGMA journal_mode = wal");
+	CHECK_STR(load_error(path, -EBADMSG),
+		  "is in WAL mode; run PRAGMA journal_mode = delete on it");
+	alter(path, "PRAGMA journal_mode = delete");
+
+	_cleanup_(baseline_freep) struct baseline *loaded = load(path);
+
+	check_equal(b, loaded);
+}
+
 TEST(elements_beside_the_tables_are_refused)
 {
 	CHECK_STR(error_after("CREATE VIEW v AS SELECT 1"),
@@ -347,10 +365,60 @@ TEST(invalid_values_are_refused)
 		  "is damaged: table 'spans': a number is out of range" },
 		{ "UPDATE spans SET runs = x''",
 		  "is damaged: table 'spans': an interval has more runs than there are" },
+		{ "UPDATE spans SET traits = x'000161'", /* without a value */
+		  "is damaged: table 'spans': a trait is invalid" },
+		{ "UPDATE spans SET traits = x'06016102'", /* of an unknown kind */
+		  "is damaged: table 'spans': a trait is invalid" },
+		{ "UPDATE spans SET traits = x'010561'", /* a longer key than there are bytes */
+		  "is damaged: table 'spans': a trait is invalid" },
+		{ "UPDATE spans SET traits = x'00010002'", /* NUL in a key */
+		  "is damaged: table 'spans': a trait is invalid" },
+		{ "UPDATE spans SET traits = x'00ffffffffffffffffff0102'", /* a length of 2^64 - 1
+									    */
+		  "is damaged: table 'spans': a trait is invalid" },
+		{ "UPDATE spans SET traits = zeroblob(51)", /* 17 traits without a name */
+		  "is damaged: table 'spans': a span has too many traits" },
 	};
 
 	for (size_t i = 0; i < ARRAY_LEN(cases); i++)
 		CHECK_STR(error_after(cases[i].sql), cases[i].message);
+}
+
+TEST(a_value_of_another_type_is_refused)
+{
+	_cleanup_(baseline_freep) struct baseline *b = learn();
+	_cleanup_(freep) char *path = path_of("type");
+
+	CHECK_INT(save(b, path), 0);
+	/* a strict table checks types; its definition has to be the right one again */
+	alter(path, "PRAGMA writable_schema = on; UPDATE sqlite_schema "
+		    "SET sql = replace(sql, ' STRICT', '') WHERE name = 'spans'");
+	alter(path, "UPDATE spans SET duration = 'x'");
+	alter(path, "PRAGMA writable_schema = on; UPDATE sqlite_schema "
+		    "SET sql = sql || ' STRICT' WHERE name = 'spans'");
+	CHECK_STR(load_error(path, -EBADMSG),
+		  "is damaged: table 'spans': a value has the wrong type");
+}
+
+TEST(pages_that_repeat_end_in_an_error)
+{
+	enum { PAGE = 4096, CELLS = 12 }; /* offset of the cells in a page that refers to others */
+	_cleanup_(baseline_freep) struct baseline *b = learn();
+	_cleanup_(freep) char *path = path_of("pages");
+
+	CHECK_INT(save(b, path), 0);
+
+	int64_t root = number_of(path, "SELECT rootpage FROM sqlite_schema WHERE name = 'spans'");
+	_cleanup_(bytes_done) struct bytes all = bytes_read(path);
+	uint8_t *page = all.data + (root - 1) * PAGE;
+	unsigned int cells = page[3] << 8 | page[4];
+	uint8_t *first = page + (page[CELLS] << 8 | page[CELLS + 1]);
+
+	CHECK(page[0] == 5 && cells > 2);
+	for (unsigned int i = 1; i < cells; i++)
+		memcpy(page + (page[CELLS + 2 * i] << 8 | page[CELLS + 2 * i + 1]), first, 4);
+	bytes_write(&all, path);
+	CHECK_STR(load_error(path, -EBADMSG), "is damaged: table 'spans': keys are not in order");
 }
 
 TEST(invalid_intervals_and_runs_are_refused)

@@ -12,7 +12,7 @@ static const uint8_t *bytes(const char *word)
 /* Letters, positions and blocks of a folded word, as text. */
 static char *fold(const char *word)
 {
-	struct folded folded;
+	struct folded_sequence folded;
 	char *text;
 
 	fold_sequence(bytes(word), (uint32_t)strlen(word), &folded);
@@ -25,7 +25,7 @@ static char *fold(const char *word)
 	}
 	for (uint32_t i = 0; word[i]; i++)
 		CHECK_INT(folded.letters[folded.positions[i]], word[i]);
-	folded_done(&folded);
+	folded_sequence_done(&folded);
 	return text;
 }
 
@@ -69,13 +69,13 @@ TEST(a_block_shrinks_with_the_repeats_inside)
 TEST(times_are_added_up_by_position)
 {
 	static const uint32_t want[] = { 0, 1, 2, 3, 2, 3, 2, 3, 4 };
-	struct folded folded;
+	struct folded_sequence folded;
 
 	fold_sequence(bytes("RTRDRDRDN"), 9, &folded);
 	CHECK_INT(folded.length, 5);
 	for (uint32_t i = 0; i < 9; i++)
 		CHECK_INT(folded.positions[i], want[i]);
-	folded_done(&folded);
+	folded_sequence_done(&folded);
 }
 
 /* The expression of a pattern of words, each with the weight 1. */
@@ -87,7 +87,7 @@ static char *express(const char *pattern, bool is_folded, const char *const *wor
 	uint32_t positions[16];
 
 	for (; *words; words++) {
-		struct folded folded;
+		struct folded_sequence folded;
 
 		fold_sequence(bytes(*words), (uint32_t)strlen(*words), &folded);
 		if (is_folded ? mine_find(folded.letters, folded.length, bytes(pattern), length,
@@ -95,7 +95,7 @@ static char *express(const char *pattern, bool is_folded, const char *const *wor
 			      : mine_find(bytes(*words), (uint32_t)strlen(*words), bytes(pattern),
 					  length, &(struct mine_gap){ 0, 2 }, positions))
 			fold_tally_add(tally, positions, is_folded ? &folded : NULL, 1);
-		folded_done(&folded);
+		folded_sequence_done(&folded);
 	}
 	return fold_tally_text(tally);
 }
@@ -136,6 +136,38 @@ TEST(a_single_letter_has_no_parentheses)
 	CHECK_EXPRESSION("NRRRD", false, "N-R+-D", "NRRRD");
 	CHECK_EXPRESSION("xbay", true, "x-b-a+-y", "xbaay");
 	CHECK_EXPRESSION("xbay", true, "x-(b-a+)+-y", "xbaabaay", "xbabaay");
+}
+
+/* The expression of a pattern that appears once, at these positions of a sequence with blocks. */
+static char *express_blocks(const char *pattern, const uint32_t *positions,
+			    struct fold_block *blocks, uint32_t count)
+{
+	_cleanup_(fold_tally_freep) struct fold_tally *tally =
+		fold_tally_new(bytes(pattern), (uint32_t)strlen(pattern));
+	struct folded_sequence folded = { .blocks = blocks, .block_count = count };
+
+	fold_tally_add(tally, positions, &folded, 1);
+	return fold_tally_text(tally);
+}
+
+TEST(repeats_that_cross_another_are_not_shown)
+{
+	uint32_t positions[] = { 0, 1, 2, 3, 4 };
+	struct fold_block blocks[] = { { 0, 2 }, { 1, 2 }, { 3, 2 } };
+	_cleanup_(freep) char *crossed = express_blocks("RDRLN", positions, blocks, 3);
+	_cleanup_(freep) char *run = express_blocks("RDRDN", positions, blocks, 3);
+
+	CHECK_STR(crossed, "(R-D)+-R-(L-N)+");
+	CHECK_STR(run, "(R-D)+-N");
+}
+
+TEST(a_repeat_of_which_the_pattern_has_a_part_is_not_shown)
+{
+	uint32_t positions[] = { 0, 2, 3 };
+	struct fold_block blocks[] = { { 0, 2 }, { 1, 2 }, { 3, 2 } };
+	_cleanup_(freep) char *text = express_blocks("RDN", positions, blocks, 3);
+
+	CHECK_STR(text, "R-D-N");
 }
 
 TEST(a_pattern_without_sequences_has_no_repetition)

@@ -89,6 +89,24 @@ TEST(the_gap_bounds_the_letters_skipped)
 	CHECK_MINED(2, 1, 1, MINE_CLOSED_ALL, "RD:2", { "RxD", 1 }, { "RyD", 1 });
 }
 
+/* The two letters are at both ends of a word of bits, and then in two words. */
+TEST(a_gap_can_be_as_long_as_the_sequence)
+{
+	for (uint32_t skipped = 61; skipped < 66; skipped++) {
+		char word[80] = { 'A' }, other[80] = { 'A' };
+
+		memset(word + 1, 'x', skipped);
+		memset(other + 1, 'y', skipped);
+		word[skipped + 1] = other[skipped + 1] = 'B';
+		CHECK_MINED(2, skipped, skipped, MINE_CLOSED_ALL, "AB:2", { word, 1 },
+			    { other, 1 });
+		CHECK_MINED(2, 0, skipped - 1, MINE_CLOSED_ALL, "A:2 B:2", { word, 1 },
+			    { other, 1 });
+		CHECK_MINED(2, 0, skipped, MINE_CLOSED_ALL, "AB:2", { word, 1 }, { other, 1 });
+		CHECK_MINED(2, 0, UINT32_MAX, MINE_CLOSED_ALL, "AB:2", { word, 1 }, { other, 1 });
+	}
+}
+
 TEST(a_gap_that_allows_nothing_leaves_single_letters)
 {
 	CHECK_MINED(1, 2, 1, MINE_CLOSED_ENDS, "D:1 R:1", { "RD", 1 });

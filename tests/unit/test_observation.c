@@ -211,6 +211,8 @@ TEST(overlapping_children_are_one_cut)
 	check(&s, "R10|R30");
 	span(&s, 70, 80, 5, 1, 0); /* adjacent */
 	check(&s, "R10||R20");
+	span(&s, 79, 95, 6, 1, 0); /* by rounding */
+	check(&s, "R10|||R5");
 }
 
 TEST(children_outside_of_the_parent_and_asynchronous_ones_cut_nothing)
@@ -479,6 +481,23 @@ TEST(traces_at_the_edges_of_the_recording_are_cut)
 	CHECK_INT(o.counts.traces, 1);
 	CHECK_INT(o.counts.cut, 3);
 	CHECK_INT(o.counts.orphaned, 0);
+}
+
+TEST(traces_that_began_before_the_window_are_cut)
+{
+	_cleanup_(story_done) struct story s = { 0 };
+
+	story_begin(&s, 1, 0);
+	run(&s, 1, 0, 300);
+	span(&s, 50, 200, 1, 0, 1);
+	s.trace = 1;
+	span(&s, 150, 200, 2, 0, 1);
+	_cleanup_(model_freep) struct model *model = story_model(&s);
+	model_forget(model, 100 * US);
+	_cleanup_(observed_done) struct observed o =
+		observe_set(&(struct span_set){ .model = model });
+	CHECK_STR(o.order, "c");
+	CHECK_INT(o.counts.cut, 1);
 }
 
 TEST(traces_with_a_missing_parent_are_counted_once)

@@ -1,0 +1,1 @@
+sonde learn --help
