@@ -12,7 +12,7 @@ enum { FOLDS = 4 };
  * Share of the samples that are outside of a band, by the bands of other folds.  Without that, a
  * time with rare outliers would set the limit of all others.
  */
-static const double OUTSIDE = 0.01;
+static const double OUTSIDE = 0.02;
 
 /* A limit beyond the largest score, if the samples are too few to see one in a hundred. */
 static const double BEYOND_LARGEST = 1.1;

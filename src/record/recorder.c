@@ -262,11 +262,12 @@ static void check_profile(struct recorder *rec)
 {
 	const struct record_options *o = rec->options;
 	size_t cpus = rec->busy ? programs_cpu_count(rec->programs) : 0;
+	nsec_t elapsed = clock_now() - rec->busy_since;
 	_cleanup_(freep) nsec_t *busy = profile_busy(cpus);
 	char text[160];
 
 	for (size_t cpu = 0; cpu < cpus; cpu++) {
-		uint64_t due = profile_due(o->profile_hz, rec->busy[cpu], busy[cpu]);
+		uint64_t due = profile_due(o->profile_hz, rec->busy[cpu], busy[cpu], elapsed);
 		uint64_t taken = rings_sampled(rec->rings, cpu);
 		uint64_t missing = profile_missing(due, taken);
 
@@ -354,8 +355,10 @@ int recorder_open(const struct record_options *options, struct sink *sink, struc
 
 	int r = recorder_begin(rec, err);
 
-	if (r == 0 && options->profile_hz)
+	if (r == 0 && options->profile_hz) {
 		rec->busy = profile_busy(programs_cpu_count(rec->programs));
+		rec->busy_since = clock_now();
+	}
 	if (r == 0)
 		r = sink_start(sink, err);
 	if (r == 0)

@@ -42,6 +42,7 @@ struct recorder {
 	bool epoch_pending;   /* its record is in the sorter */
 	nsec_t next_epoch;    /* start of the next one */
 	nsec_t *busy;         /* --profile: busy time by CPU at the start, ns */
+	nsec_t busy_since;    /* when these times were read */
 	unsigned int held_up; /* consecutive rounds with an uncommitted record */
 };
 

@@ -5,7 +5,7 @@ import json
 
 from harness import SCRATCH, SONDE, equal, main, require, run, test, workload
 
-SMALL, LARGE = 100, 1000
+SMALL = 400
 
 
 def record_factorials(name, count, seed, slowed):

@@ -21,17 +21,18 @@ TEST(busy_time_excludes_idle_and_steal_time)
 
 TEST(a_cpu_without_samples_is_detected)
 {
-	CHECK_INT(profile_due(99, 1, 2 * NSEC_PER_SEC + 1), 198);
+	CHECK_INT(profile_due(99, 1, 2 * NSEC_PER_SEC + 1, 3 * NSEC_PER_SEC), 198);
 	CHECK_INT(profile_missing(198, 0), 198);
 	CHECK_INT(profile_missing(198, 98), 100);
 }
 
 TEST(no_samples_are_due_on_a_cpu_that_was_idle_or_offline)
 {
-	CHECK_INT(profile_due(997, 1, 99 * NSEC_PER_MSEC), 0);
-	CHECK_INT(profile_due(997, 0, 2 * NSEC_PER_SEC), 0);
-	CHECK_INT(profile_due(997, 2 * NSEC_PER_SEC, 0), 0);
-	CHECK_INT(profile_due(997, 2 * NSEC_PER_SEC, NSEC_PER_SEC), 0);
+	CHECK_INT(profile_due(997, 1, 99 * NSEC_PER_MSEC, 99 * NSEC_PER_MSEC), 0);
+	CHECK_INT(profile_due(997, 1, NSEC_PER_SEC, 5 * NSEC_PER_SEC), 0);
+	CHECK_INT(profile_due(997, 0, 2 * NSEC_PER_SEC, 2 * NSEC_PER_SEC), 0);
+	CHECK_INT(profile_due(997, 2 * NSEC_PER_SEC, 0, NSEC_PER_SEC), 0);
+	CHECK_INT(profile_due(997, 2 * NSEC_PER_SEC, NSEC_PER_SEC, NSEC_PER_SEC), 0);
 }
 
 TEST(a_few_missing_samples_are_tolerated)

@@ -13,7 +13,7 @@
 
 enum { LIMBS = 1200, LIMB = 1000000000, PAUSE_US = 1000 };
 
-static const unsigned int numbers[] = { 100, 300, 600, 1000 };
+static const unsigned int numbers[] = { 400, 700, 1000, 2000 };
 
 /* Returns the number of limbs, of nine decimal digits each. */
 __attribute__((noinline)) static unsigned int factorial(unsigned int n)

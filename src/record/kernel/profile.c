@@ -9,6 +9,9 @@
 
 enum { TOO_FEW = 10 }; /* fewer samples are not significant */
 
+/* A CPU is judged if it was busy for a quarter of the time. */
+enum { LEAST_SHARE = 4 };
+
 /* Idle time is printed in ticks of 10 ms: in less busy time, their rounding is significant. */
 #define LEAST_BUSY (100 * NSEC_PER_MSEC)
 
@@ -52,11 +55,13 @@ nsec_t *profile_busy(size_t cpus)
 	return busy;
 }
 
-uint64_t profile_due(unsigned long hz, nsec_t from, nsec_t to)
+uint64_t profile_due(unsigned long hz, nsec_t from, nsec_t to, nsec_t elapsed)
 {
-	if (!from || !to || to < from + LEAST_BUSY)
+	nsec_t busy = to > from ? to - from : 0;
+
+	if (!from || !to || busy < LEAST_BUSY || busy < elapsed / LEAST_SHARE)
 		return 0;
-	return (uint64_t)((double)hz * (double)(to - from) / NSEC_PER_SEC);
+	return (uint64_t)((double)hz * (double)busy / NSEC_PER_SEC);
 }
 
 uint64_t profile_missing(uint64_t due, uint64_t taken)

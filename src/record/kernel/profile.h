@@ -25,8 +25,12 @@ void profile_parse_busy(const char *text, nsec_t now, nsec_t *ret, size_t cpus);
 /* Busy time by CPU of this host, 0 for CPUs that are offline; the caller frees it. */
 nsec_t *profile_busy(size_t cpus);
 
-/* Expected number of samples between two of these times; 0 if a CPU was hardly busy. */
-uint64_t profile_due(unsigned long hz, nsec_t from, nsec_t to);
+/*
+ * Expected number of samples between two of these times, which are `elapsed` apart; 0 if a CPU was
+ * hardly busy.  The clock starts anew whenever a CPU leaves idle, so it has no samples of work that
+ * ends within its period, such as that of the recorder itself on a quiet host.
+ */
+uint64_t profile_due(unsigned long hz, nsec_t from, nsec_t to, nsec_t elapsed);
 
 /* Number of missing samples; 0 if at least half were taken, or if too few were due. */
 uint64_t profile_missing(uint64_t due, uint64_t taken);
