@@ -13,8 +13,8 @@ from annotating import Annotate, Service, added_spans, own_spans
 from harness import SCRATCH, SONDE, Certain, Disturbed, Recorder, equal, require, run, test
 from sink import Sink
 
-LEARNED = 400  # requests
-REQUESTS = 300
+LEARNED = 250  # requests
+REQUESTS = 200
 PAUSE = 0.01  # seconds between two requests
 FINDING = "sonde.baseline.deviation"
 
