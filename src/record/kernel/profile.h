@@ -27,8 +27,8 @@ nsec_t *profile_busy(size_t cpus);
 
 /*
  * Expected number of samples between two of these times, which are `elapsed` apart; 0 if a CPU was
- * hardly busy.  The clock starts anew whenever a CPU leaves idle, so it has no samples of work that
- * ends within its period, such as that of the recorder itself on a quiet host.
+ * hardly busy.  On a CPU that is mostly idle, samples fall short of the busy time: its work, such
+ * as that of the recorder itself on a quiet host, often ends within the period of the clock.
  */
 uint64_t profile_due(unsigned long hz, nsec_t from, nsec_t to, nsec_t elapsed);
 
